@@ -1,0 +1,1 @@
+"""Evaluation Cases, evidence, reports and exports made from Retrieval Runs."""

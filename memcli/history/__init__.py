@@ -1,0 +1,1 @@
+"""Retrieval Runs in the central store: every answer's trace and the corpus it came from."""
