@@ -1,0 +1,45 @@
+"""The summary of a build: what it holds, what it cost, what was skipped and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memcli.cli.options import Invocation
+
+if TYPE_CHECKING:
+    from memcli.facade import BuildReport
+
+MOST_LISTED = 20
+
+
+def print_summary(invocation: Invocation, report: BuildReport) -> None:
+    """One JSON document, or a few lines; skipped files are always counted and listed."""
+    display = invocation.display
+    if display.json:
+        display.document(report.document())
+        return
+    summary = report.summary
+    made = "built" if summary.created else "already built"
+    display.lines(
+        [
+            f"{made} {summary.revision_id}: {summary.resources} resources, {summary.units} units "
+            f"({summary.embedded} embedded, {summary.reused} reused) in {report.seconds:.1f} s",
+            f"head {summary.head}" + ("" if summary.swapped else " (not moved)"),
+        ]
+    )
+    skipped = [each for each in summary.left_out if each.disposition.value == "skipped"]
+    notes = [f"skipped {each.path}: {each.reason}: {each.detail}" for each in skipped]
+    notes += [f"{each.path}: {each.reason}: {each.detail}" for each in summary.warnings]
+    shown = notes if display.verbose else notes[:MOST_LISTED]
+    for note in shown:
+        display.warning(note)
+    if len(notes) > len(shown):
+        display.message(f"... and {len(notes) - len(shown)} more (-v shows all)")
+    for warning in report.warnings:
+        display.warning(warning)
+    if skipped or summary.warnings:
+        display.message(f"{len(skipped)} skipped, {len(summary.warnings)} indexed with a warning")
+    if summary.head is None:
+        display.hint("next: memcli head swap")
+    else:
+        display.hint('next: memcli activate "your question"')

@@ -1,0 +1,47 @@
+"""The commands: name, module and one line each; help is printed from it, modules load when run."""
+
+# No imports: ``memcli --help`` reads this and must cost what a bare interpreter costs.
+
+
+class Command:
+    """``words`` as typed; ``module`` below ``memcli.cli.commands`` holds a function ``command``."""
+
+    __slots__ = ("module", "summary", "words")
+
+    def __init__(self, words: tuple[str, ...], module: str, summary: str) -> None:
+        self.words = words
+        self.module = module
+        self.summary = summary
+
+
+COMMANDS = (
+    Command(
+        ("index", "build"), "index_build", "Index the project's memory and move the head to it."
+    ),
+    Command(("index", "list"), "index_list", "List the revisions of the index."),
+    Command(("head", "show"), "head_show", "Show the revision that queries use."),
+    Command(("head", "swap"), "head_swap", "Move the head to another ready revision."),
+    Command(("activate",), "activate", "Answer a query with the few fragments that matter."),
+    Command(("why",), "why", "Tell the whole story of one note for one query."),
+    Command(("status",), "status", "Show project, sources, index, head and models."),
+    Command(
+        ("memory", "list"), "memory_list", "List Effective Memory and what was left out of it."
+    ),
+    Command(("memory", "show"), "memory_show", "Show one note as it is indexed."),
+)
+
+GROUPS = {
+    "index": "Build and list index revisions.",
+    "head": "The revision that queries use.",
+    "memory": "What the project's memory holds.",
+}
+
+
+def find(words: tuple[str, ...]) -> "Command | None":
+    """The command that ``words`` begin with."""
+    return next((each for each in COMMANDS if words[: len(each.words)] == each.words), None)
+
+
+def in_group(group: str) -> tuple[Command, ...]:
+    """The commands below one group word."""
+    return tuple(each for each in COMMANDS if each.words[0] == group and len(each.words) > 1)

@@ -1,0 +1,149 @@
+"""Run one command and turn whatever it raises into one exit status."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from memcli.cli.command_table import COMMANDS, GROUPS, Command, find, in_group
+from memcli.cli.environment import Environment, process_environment
+from memcli.cli.exit_status import ExitStatus, status_of
+from memcli.errors import Failure, InvalidInput, MemcliError
+
+if TYPE_CHECKING:
+    from memcli.cli.options import Root
+
+
+def run_process(arguments: list[str]) -> ExitStatus:
+    """Run one command line in the real process."""
+    signal.signal(signal.SIGTERM, _terminate)
+    status = run(arguments, process_environment())
+    # Neither Python's nor llama.cpp's farewells may reach a closed pipe or a terminal.
+    sys.stdout = sys.stderr = None
+    return status
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def run(arguments: list[str], environment: Environment) -> ExitStatus:
+    """Run one command line in ``environment``."""
+    try:
+        return _run_command(arguments, environment)
+    except BrokenPipeError:
+        return ExitStatus.OK  # The reader has seen enough.
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+
+
+def _run_command(arguments: list[str], environment: Environment) -> ExitStatus:
+    from memcli.cli.options import GlobalValues, Invocation, Root, from_environment
+
+    values = from_environment(environment).over(GlobalValues(json="--json" in arguments))
+    root = Root(environment, values, Invocation(environment, values))
+    try:
+        _invoke(arguments, root)
+    except MemcliError as error:
+        if environment.environ.get("MEMCLI_DEBUG") == "1":
+            raise
+        root.invocation.display.error(error)
+        return status_of(error)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except SystemExit as stop:
+        return ExitStatus(stop.code if isinstance(stop.code, int) else 1)
+    except Exception as fault:
+        if environment.environ.get("MEMCLI_DEBUG") == "1":
+            raise
+        root.invocation.display.error(_unexpected(fault))
+        return ExitStatus.FAILURE
+    return ExitStatus.OK
+
+
+def _invoke(arguments: list[str], root: Root) -> None:
+    import typer
+
+    from memcli.cli.app import build_app
+
+    # The public class's own ancestor: typer gives usage errors no public name.
+    usage_error: type[Exception] = typer.BadParameter.__mro__[2]
+    application = build_app(_commands_for(arguments))
+    try:
+        status = typer.main.get_command(application).main(
+            arguments, prog_name="memcli", standalone_mode=False, obj=root
+        )
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except usage_error as error:
+        raise _usage(error, arguments) from None
+    if isinstance(status, int) and status:
+        raise SystemExit(status)
+
+
+def _commands_for(arguments: list[str]) -> tuple[Command, ...]:
+    """The one command named, the group's, or (for whatever else) all."""
+    words = tuple(_words(arguments))
+    if command := find(words):
+        return (command,)
+    if words and words[0] in GROUPS:
+        if len(words) > 1:
+            raise _unknown(" ".join(words[:2]), [" ".join(each.words) for each in COMMANDS])
+        return in_group(words[0])
+    if words:
+        raise _unknown(words[0], [each.words[0] for each in COMMANDS])
+    return COMMANDS
+
+
+def _words(arguments: list[str]) -> list[str]:
+    """The first words that are no options; ``-C`` takes a value."""
+    words: list[str] = []
+    skip = False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument in ("-C", "--project"):
+            skip = True
+        elif not argument.startswith("-"):
+            words.append(argument)
+            if len(words) == 2:
+                break
+        elif words:
+            break
+    return words
+
+
+def _unknown(word: str, choices: list[str]) -> InvalidInput:
+    import difflib
+
+    near = difflib.get_close_matches(word, sorted(set(choices)), n=3, cutoff=0.5)
+    return InvalidInput(
+        "usage",
+        f"there is no command {word!r}",
+        f"Did you mean: {', '.join(near)}?" if near else "See `memcli --help`.",
+    )
+
+
+def _usage(error: BaseException, arguments: list[str]) -> InvalidInput:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    words = tuple(_words(arguments))
+    command = find(words)
+    name = " ".join(command.words) if command else " ".join(words[:1])
+    return InvalidInput("usage", message, f"See `memcli {name} --help`.".replace("  ", " "))
+
+
+def _unexpected(fault: Exception) -> Failure:
+    if isinstance(fault, OSError) and fault.strerror:
+        where = f": {fault.filename}" if fault.filename else ""
+        return Failure(
+            "system_error",
+            f"{fault.strerror}{where}",
+            "Check permissions and free space; `memcli status` shows where files are.",
+        )
+    return Failure(
+        "internal_error",
+        f"{type(fault).__name__}: {fault}",
+        "This is a fault in memcli. MEMCLI_DEBUG=1 shows where; please report it.",
+    )

@@ -1,0 +1,188 @@
+"""Open the head, load its models, run the chain, record the Run: one activation end to end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memcli.errors import Failure, MemcliError
+from memcli.facade.answers import Answer
+from memcli.history.best_effort import HistoryWarning, record_or_warn
+from memcli.history.corpus import ManifestResource
+from memcli.history.recording import RunRecorder
+from memcli.history.store import HistoryStore
+from memcli.index.reader import RevisionReader, open_head
+from memcli.index.storage import IndexStorage
+from memcli.models.loaded_model import Aborted
+from memcli.models.model_shelf import ModelShelf
+from memcli.retrieval.activation import Activation, ActivationFault, ActivationLimits, Notice
+from memcli.retrieval.chain import Models, run_chain
+from memcli.retrieval.delta import HeldUnit, state_fingerprint
+from memcli.retrieval.stages import Stages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationPlan:
+    """Everything one activation needs; ``history`` is ``None`` when it is not recorded."""
+
+    project_id: str
+    query: str
+    held: Sequence[HeldUnit]
+    state_given: bool
+    storage: IndexStorage
+    shelf: ModelShelf
+    limits: ActivationLimits
+    history: HistoryStore | None
+    clock: Callable[[], float]
+    notices: Callable[[RevisionReader], Iterable[Notice]]
+    warnings: tuple[str, ...] = ()
+
+
+def activate(plan: ActivationPlan) -> Answer:
+    """Answer and record. Raises what the chain raises; the failed Run is recorded first."""
+    trace = _Trace(plan)
+    run_id = trace.begin()
+    stages = Stages(plan.clock, plan.limits.deadline_seconds)
+    reader: RevisionReader | None = None
+    try:
+        with contextlib.ExitStack() as stack:
+            with stages.stage("open"):
+                reader = stack.enter_context(
+                    open_head(plan.storage, interrupt_check=stages.expired)
+                )
+                notices = tuple(plan.notices(reader))
+            with stages.stage("load"):
+                embedder = plan.shelf.embedder_of(reader.revision.recipe, stages.expired)
+                models = Models(embedder, plan.shelf.reranker_for(embedder, stages.expired))
+            activation = run_chain(
+                plan.project_id,
+                plan.query,
+                plan.held,
+                reader,
+                models,
+                reader,
+                plan.limits,
+                stages,
+                notices,
+            )
+            activation = replace(
+                activation, timings_us={**stages.timings_us, "total": stages.total_us()}
+            )
+            started = plan.clock()
+            run_id = trace.succeed(run_id, activation, _ReaderCorpus(reader))
+            recorded = round((plan.clock() - started) * 1_000_000)
+    except Aborted:
+        error: Failure = stages.deadline_error()
+        trace.fail(run_id, stages, error, reader)
+        raise error from None
+    except MemcliError as error:
+        trace.fail(run_id, stages, error, reader)
+        raise
+    except BaseException as fault:
+        code = "retrieval_interrupted" if isinstance(fault, KeyboardInterrupt) else "internal_error"
+        summary = str(fault) or type(fault).__name__
+        trace.fail(run_id, stages, Failure(code, summary), reader)
+        raise
+    timings = {**activation.timings_us, "record": recorded}
+    timings["total"] += recorded
+    return Answer(activation, run_id, timings, (*plan.warnings, *trace.warnings))
+
+
+class _Trace:
+    """Best-effort recording: whatever goes wrong becomes one warning, never an error."""
+
+    def __init__(self, plan: ActivationPlan) -> None:
+        self._plan = plan
+        self._recorder = RunRecorder(plan.history) if plan.history else None
+        self.warnings: list[str] = []
+
+    def begin(self) -> str | None:
+        plan = self._plan
+        if self._recorder is None or plan.history is None:
+            return None
+        fingerprint = state_fingerprint(plan.held) if plan.state_given else None
+        recorder = self._recorder
+        begun = record_or_warn(
+            plan.history,
+            lambda: recorder.begin(plan.project_id, plan.query, fingerprint, plan.limits),
+        )
+        if isinstance(begun, HistoryWarning):
+            self._warn(begun)
+            self._recorder = None
+            return None
+        return begun
+
+    def succeed(
+        self, run_id: str | None, activation: Activation, corpus: _ReaderCorpus
+    ) -> str | None:
+        plan, recorder = self._plan, self._recorder
+        if recorder is None or plan.history is None or run_id is None:
+            return None
+        ended = record_or_warn(
+            plan.history,
+            lambda: recorder.succeed(run_id, activation, corpus),
+        )
+        recorder.close()
+        if isinstance(ended, HistoryWarning):
+            self._warn(ended)
+            return None
+        return run_id
+
+    def fail(
+        self,
+        run_id: str | None,
+        stages: Stages,
+        error: MemcliError,
+        reader: RevisionReader | None,
+    ) -> None:
+        plan, recorder = self._plan, self._recorder
+        if recorder is None or plan.history is None or run_id is None:
+            return
+        revision = reader.revision if reader else None
+        fault = ActivationFault(
+            stage=stages.current,
+            code=error.code,
+            summary=error.message,
+            revision_id=revision.revision_id if revision else None,
+            effective_hash=revision.effective_hash if revision else None,
+            recipe=revision.recipe if revision else None,
+            limits=plan.limits,
+            timings_us={**stages.timings_us, "total": stages.total_us()},
+        )
+        record_or_warn(plan.history, lambda: recorder.fail(run_id, fault))
+        recorder.close()
+
+    def _warn(self, warning: HistoryWarning) -> None:
+        hint = f" {warning.hint}" if warning.hint else ""
+        self.warnings.append(f"this answer was not recorded: {warning.message}{hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class _ReaderCorpus:
+    """The searched revision as the history's ``CorpusSource``."""
+
+    reader: RevisionReader
+
+    def manifest(self) -> Iterable[ManifestResource]:
+        return (
+            ManifestResource(
+                ordinal=ordinal,
+                resource_id=each.resource_id,
+                scope=each.scope,
+                kind=each.kind,
+                path=each.path,
+                title=each.title,
+                description=each.description,
+                resource_hash=each.resource_hash,
+                body_sha256=each.body_sha256,
+            )
+            for ordinal, each in enumerate(self.reader.manifest())
+        )
+
+    def body(self, resource_id: str) -> str:
+        return self.reader.body(resource_id)

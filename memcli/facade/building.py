@@ -1,0 +1,60 @@
+"""Build the index of a project: its storage, its id, its models, then the builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from memcli.facade.freshness import remember_files
+from memcli.facade.views import BuildReport
+from memcli.index.builder import BuildProgress, build_index
+from memcli.memory.project import create_storage
+from memcli.memory.resource import EffectiveMemory
+
+if TYPE_CHECKING:
+    from memcli.facade.workspace import Memcli, Progress
+    from memcli.index.locking import BuildHolder
+
+
+def build(
+    memcli: Memcli,
+    swap: bool,
+    force: bool,
+    keep: bool,
+    wait: bool,
+    progress: Progress,
+    on_wait: Callable[[BuildHolder], None],
+) -> BuildReport:
+    """See ``Memcli.build_index``."""
+    around = memcli.surroundings
+    started = around.clock()
+    create_storage(memcli.project.root, trusted=memcli.configuration.trusted)
+    identity = memcli.identity(settle=True)
+    memories: list[EffectiveMemory] = []
+
+    def synthesize(known_headings: dict[str, str | None]) -> EffectiveMemory:
+        memory = memcli.synthesize(known_headings)
+        memories.append(memory)
+        return memory
+
+    def report(step: BuildProgress) -> None:
+        progress(step.stage, step.done, step.total)
+
+    summary = build_index(
+        memcli.storage,
+        synthesize,
+        memcli.shelf.configured_embedder(),
+        now=around.now,
+        clock=around.clock,
+        new_revision_id=lambda: f"{around.now():%Y%m%dT%H%M%S}-{around.new_id()[:6]}",
+        swap=swap,
+        force=force,
+        keep=keep,
+        wait=wait,
+        token_vectors_mb=memcli.configuration.token_vectors_mb,
+        progress=report,
+        on_wait=on_wait,
+        check_cancelled=lambda: None,
+    )
+    remember_files(memcli, memories[-1])
+    return BuildReport(summary, around.clock() - started, identity.warnings)

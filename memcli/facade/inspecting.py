@@ -1,0 +1,93 @@
+"""Questions that look at everything and change nothing: the status, and why a note did not come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memcli.errors import MemcliError
+from memcli.facade.status import Status, sizes_on_disk
+from memcli.index.locking import running_build
+from memcli.index.reader import open_head
+from memcli.index.revisions import HeadInfo, RevisionInfo
+from memcli.index.swap import head_info, list_revisions
+from memcli.models.loaded_model import never
+from memcli.retrieval.activation import ActivationLimits
+from memcli.retrieval.chain import Models, run_chain, valid_query
+from memcli.retrieval.explanation import Story, tell_story
+from memcli.retrieval.stages import Stages
+
+if TYPE_CHECKING:
+    from memcli.facade.workspace import Memcli
+
+
+def status_of(memcli: Memcli) -> Status:
+    """See ``Memcli.status``. What is broken becomes a warning, so that the rest is shown."""
+    warnings: list[str] = []
+    identity = memcli.identity(settle=False)
+    warnings += identity.warnings
+    memory = memcli.synthesize()
+    head, revision = HeadInfo(None, None, None), None
+    try:
+        head = head_info(memcli.storage)
+        revision = _head_revision(memcli, head)
+    except MemcliError as error:
+        warnings.append(f"{error.message} [{error.code}] {error.hint}")
+    build = running_build(memcli.storage)
+    try:
+        device = memcli.shelf.device
+        device_text = f"{device.name}, {device.threads} threads"
+    except MemcliError as error:
+        device_text = f"unusable: {error.message}"
+    for warning in memory.warnings:
+        warnings.append(f"{warning.path}: {warning.reason}: {warning.detail}")
+    for left in memory.left_out:
+        if left.disposition.value == "skipped":
+            warnings.append(f"skipped {left.path}: {left.reason}: {left.detail}")
+    return Status(
+        root=memcli.project.root,
+        found_by=memcli.project.found_by,
+        project_id=None if identity.is_new else identity.project_id,
+        id_origin=identity.origin,
+        sources=memcli.sources,
+        memory=memory,
+        head=head,
+        revision=revision,
+        build=str(build) if build else None,
+        behind=_is_behind(memcli, revision, memory.effective_hash),
+        device=device_text,
+        configuration=memcli.configuration,
+        central_home=memcli.history.home,
+        sizes=sizes_on_disk(memcli.storage.directory),
+        warnings=tuple(warnings),
+    )
+
+
+def _head_revision(memcli: Memcli, head: HeadInfo) -> RevisionInfo | None:
+    revisions = list_revisions(memcli.storage)
+    return next((each for each in revisions if each.revision_id == head.head), None)
+
+
+def _is_behind(memcli: Memcli, revision: RevisionInfo | None, effective_hash: str) -> bool:
+    """Whether files, or what shapes an index of them, are others than the head's."""
+    if revision is None or revision.effective_hash != effective_hash:
+        return True
+    built_with = revision.recipe["embedder"]
+    return bool(built_with["profile"] != memcli.shelf.configured_embedder_name)
+
+
+def explain(memcli: Memcli, query: str, note: str) -> Story:
+    """See ``Memcli.explain_note``."""
+    asked = valid_query(query)
+    identity = memcli.identity(settle=False)
+    memory = memcli.synthesize()
+    configured = memcli.configuration.limits
+    limits = ActivationLimits(**{name: getattr(configured, name) for name in configured.__slots__})
+    stages = Stages(memcli.surroundings.clock, limits.deadline_seconds)
+    with open_head(memcli.storage, interrupt_check=stages.expired) as reader:
+        embedder = memcli.shelf.embedder_of(reader.revision.recipe, stages.expired)
+        models = Models(embedder, memcli.shelf.reranker_for(embedder, stages.expired))
+        activation = run_chain(
+            identity.project_id, asked, (), reader, models, reader, limits, stages
+        )
+        vector = embedder.embed_query(asked, never).vector
+        return tell_story(note, memcli.project.root, memory, activation, reader, vector)

@@ -1,0 +1,89 @@
+"""What the central store holds and whether it is whole, for ``status`` and ``doctor``."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from memcli.errors import MemcliError
+from memcli.history.blobs import BlobStore
+from memcli.history.damage import backup_copies
+from memcli.history.migrations import user_version
+from memcli.history.store import HistoryStore
+
+COUNTS = """
+SELECT (SELECT count(*) FROM projects) AS projects,
+    (SELECT count(*) FROM retrieval_runs) AS runs,
+    (SELECT count(*) FROM evaluation_cases) AS cases,
+    (SELECT count(*) FROM retrieval_corpus_blobs) AS bodies,
+    (SELECT coalesce(sum(length), 0) FROM retrieval_corpus_blobs) AS body_bytes
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """The state of the store; ``layout`` is ``None`` where there is none yet.
+
+    ``problems`` are sentences, empty for a sound store. ``bytes`` is the
+    database file, ``body_bytes`` the sum of all bodies it names.
+    """
+
+    path: Path
+    layout: int | None
+    bytes: int
+    projects: int
+    runs: int
+    cases: int
+    bodies: int
+    body_bytes: int
+    backups: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def inspect_store(store: HistoryStore, *, thorough: bool = False) -> StoreReport:
+    """Count what is there; ``thorough`` checks every page, reference and body.
+
+    A damaged store is reported in ``problems``, not raised.
+    """
+    layout: int | None = None
+    numbers: dict[str, int] = dict.fromkeys(
+        ("projects", "runs", "cases", "bodies", "body_bytes"), 0
+    )
+    problems: list[str] = []
+    try:
+        with store.reading() as connection:
+            if connection is not None:
+                layout = user_version(connection)
+                numbers = dict(connection.execute(COUNTS).fetchone())
+                if thorough:
+                    problems += _faults(connection)
+                    problems += _missing_bodies(connection, store.blobs)
+    except MemcliError as error:
+        problems.append(error.message)
+    return StoreReport(
+        path=store.path,
+        layout=layout,
+        bytes=store.path.stat().st_size if store.path.exists() else 0,
+        backups=tuple(path.name for path in backup_copies(store.home)),
+        problems=tuple(problems),
+        **numbers,
+    )
+
+
+def _faults(connection: sqlite3.Connection) -> list[str]:
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+    dangling = connection.execute("PRAGMA foreign_key_check").fetchall()
+    if dangling:
+        found.append(f"{len(dangling)} rows refer to rows that do not exist")
+    return [fault for fault in found if fault != "ok"]
+
+
+def _missing_bodies(connection: sqlite3.Connection, blobs: BlobStore) -> list[str]:
+    found = []
+    for (sha256,) in connection.execute("SELECT sha256 FROM retrieval_corpus_blobs"):
+        try:
+            blobs.read(sha256)
+        except MemcliError as error:
+            found.append(error.message)
+    return found

@@ -1,0 +1,70 @@
+"""Connections to the index: one kind that only reads, one that writes in explicit transactions."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+BUSY_SECONDS = 30.0
+WRITER_CACHE_KIB = 64 * 1024
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that can neither write nor run DDL; the file must exist."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        uri=True,
+    )
+    try:
+        connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """A writing connection in WAL mode; the file must exist, so that its mode is ours.
+
+    NORMAL means that a power loss may take the last commits, but never the
+    consistency of what remains: enough for a cache.
+    """
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        uri=True,
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
+        # Deleted notes are overwritten wherever that costs no extra writes.
+        connection.execute("PRAGMA secure_delete = FAST")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One write transaction: committed as a whole, or rolled back on any exception."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        # A full disk may have ended the transaction already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def user_version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version

@@ -1,0 +1,70 @@
+"""Two foldings of text: one for identity recall, one that repeats FTS5's trigram tokenizer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+
+def fold(text: str) -> str:
+    """NFC and case-folded: how queries, ids, paths and titles are compared."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def fts_text(text: str) -> str:
+    """What a full-text column holds of ``text``: NFC, and no NUL, at which FTS5 would stop."""
+    return unicodedata.normalize("NFC", text).replace("\0", " ")
+
+
+# Letters whose case FTS5 folds one by one, as ``str.lower`` does but for the exceptions below.
+# Scripts written without spaces are left out: their pieces would be whole clauses.
+_RANGES = ((0xC0, 0x250), (0x370, 0x528), (0x590, 0x780), (0x1E00, 0x1F00))
+
+# Where SQLite's table (fts5_unicode2.c) and ``str.lower`` differ, found by asking SQLite.
+_EXCEPTIONS = {
+    0x00B5: "μ",
+    0x0130: "İ",
+    0x017F: "s",
+    0x0345: "ι",
+    0x037F: "Ϳ",
+    0x03C2: "σ",
+    0x03D0: "β",
+    0x03D1: "θ",
+    0x03D5: "φ",
+    0x03D6: "π",
+    0x03F0: "κ",
+    0x03F1: "ρ",
+    0x03F5: "ε",
+    0x1E9B: "ṡ",
+    0x1E9E: "ß",
+    0x1FBE: "ι",
+    0x2126: "ω",
+    0x212A: "k",
+    0x212B: "å",
+    0x2C7E: "ȿ",
+    0x2C7F: "ɀ",
+}
+
+_FOLDED = {
+    code: lower
+    for start, end in ((0x41, 0x5B), *_RANGES)
+    for code in range(start, end)
+    if len(lower := chr(code).lower()) == 1 and lower != chr(code)
+} | _EXCEPTIONS
+
+_LETTERS = "".join(f"\\U{start:08x}-\\U{end - 1:08x}" for start, end in _RANGES)
+
+PIECE = re.compile(f"[0-9a-z_\\-./:+#{_LETTERS}]+")
+"""A run of the characters that query terms are made of, in folded text.
+
+A term of only such characters never reaches over the edge of a piece.
+"""
+
+
+def trigram_fold(text: str) -> str:
+    """``text`` as FTS5's ``trigram case_sensitive 0`` compares it, character by character.
+
+    Exact for every character of a ``PIECE`` and every one that folds into one;
+    others may keep their case.
+    """
+    return text.lower() if text.isascii() else text.translate(_FOLDED)

@@ -1,0 +1,174 @@
+"""Whether files have changed since a walk, found out without walking again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from memcli.memory.resource import SeenFile
+from memcli.memory.sources import Source, sources_fingerprint
+
+FORMAT = 1
+UNREADABLE_SIZE = -1
+"""The size recorded for what could not be opened, or was looked for and not there."""
+
+Row = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRecord:
+    """What a walk saw, in a form that is quick to store and to check.
+
+    Rows are (path, size in bytes, mtime in nanoseconds). Paths below the
+    project root are relative to it, so that a moved project stays fresh.
+    ``fingerprint`` is that of the sources (``sources_fingerprint``).
+    """
+
+    fingerprint: str
+    files: list[Row]
+    directories: list[Row]
+
+    def to_bytes(self) -> bytes:
+        """JSON for a derived file."""
+        return orjson.dumps(
+            {
+                "format": FORMAT,
+                "fingerprint": self.fingerprint,
+                "files": [_packed(row) for row in self.files],
+                "directories": [_packed(row) for row in self.directories],
+            }
+        )
+
+    @staticmethod
+    def from_bytes(data: bytes) -> SeenRecord | None:
+        """The record, or ``None`` where the bytes are no record of this format."""
+        try:
+            document = orjson.loads(data)
+            if document["format"] != FORMAT:
+                return None
+            return SeenRecord(
+                str(document["fingerprint"]),
+                _unpacked(document["files"]),
+                _unpacked(document["directories"]),
+            )
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+def _packed(row: Row) -> Row:
+    # JSON has no place for a path that is not UTF-8; Latin-1 carries its bytes one to one.
+    path, size, mtime = row
+    return (path if path.isascii() else os.fsencode(path).decode("latin-1"), size, mtime)
+
+
+def _unpacked(rows: Iterable[Sequence[object]]) -> list[Row]:
+    unpacked: list[Row] = []
+    for path, size, mtime in rows:
+        if not (isinstance(path, str) and isinstance(size, int) and isinstance(mtime, int)):
+            raise TypeError("not a row of a SeenRecord")
+        name = path if path.isascii() else os.fsdecode(path.encode("latin-1"))
+        unpacked.append((name, size, mtime))
+    return unpacked
+
+
+def seen_record(seen: Iterable[SeenFile], root: Path, fingerprint: str) -> SeenRecord:
+    """The record of an Effective Memory's ``seen`` for the project at ``root``."""
+    base = f"{os.path.realpath(root).rstrip(os.sep)}{os.sep}"
+    files: list[Row] = []
+    directories: list[Row] = []
+    for it in seen:
+        path = os.fspath(it.path)
+        if path == base[:-1]:
+            path = ""
+        rows = directories if it.is_directory else files
+        rows.append((path.removeprefix(base), it.size, it.mtime_ns))
+    return SeenRecord(fingerprint, files, directories)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is other than recorded: the sources' definition, or paths (absolute)."""
+
+    sources_changed: bool = False
+    paths: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.sources_changed or bool(self.paths)
+
+
+def changed_since(
+    record: SeenRecord,
+    root: Path,
+    sources: Sequence[Source],
+    *,
+    max_file_bytes: int,
+    environ: Mapping[str, str],
+) -> Changes:
+    """Compare the recorded files and directories with the disk; read-only, no full walk.
+
+    A file counts as changed by size or time, a missing one as gone. A directory
+    whose time has changed is listed again, since only a file that would be
+    memory matters: one that appeared there, or below a directory that did.
+    """
+    if sources_fingerprint(root, sources, max_file_bytes) != record.fingerprint:
+        return Changes(sources_changed=True)
+    base = f"{os.path.realpath(root).rstrip(os.sep)}{os.sep}"
+    changed = _changed_files(base, record.files)
+    suspects = _changed_directories(base, record.directories)
+    if suspects:
+        # Only now: the rules and their pattern matcher are not needed when nothing changed.
+        from memcli.memory.relisting import appeared_in
+
+        known = {os.path.join(base, path) for path, _, _ in record.files}
+        walked = {os.path.normpath(os.path.join(base, it[0])) for it in record.directories}
+        changed += appeared_in(suspects, known, walked, base[:-1] or os.sep, sources, environ)
+    return Changes(paths=tuple(sorted(set(changed))))
+
+
+def _changed_files(base: str, rows: Sequence[Row]) -> list[str]:
+    stat = os.stat
+    changed = []
+    for path, size, mtime in rows:
+        full = path if path.startswith(os.sep) else base + path
+        try:
+            status = stat(full)
+        except OSError:
+            if size != UNREADABLE_SIZE:
+                changed.append(full)
+            continue
+        if (status.st_size != size or status.st_mtime_ns != mtime) and (
+            _is_changed(full, size, mtime)
+        ):
+            changed.append(full)
+    return changed
+
+
+def _is_changed(path: str, size: int, mtime: int) -> bool:
+    # A change of rights leaves no trace in size and time: trying tells.
+    if size == UNREADABLE_SIZE:
+        return os.access(path, os.R_OK)
+    # A link that was not followed is recorded itself, not what it leads to.
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return True
+    return status.st_size != size or status.st_mtime_ns != mtime
+
+
+def _changed_directories(base: str, rows: Sequence[Row]) -> list[str]:
+    """The directories to list again. One that is gone matters only through its files."""
+    stat = os.stat
+    changed = []
+    for path, size, mtime in rows:
+        full = path if path.startswith(os.sep) else base + path
+        try:
+            status = stat(full)
+        except OSError:
+            continue
+        if status.st_mtime_ns != mtime or size == UNREADABLE_SIZE:
+            changed.append(os.path.normpath(full))
+    return changed
