@@ -13,6 +13,7 @@ from memcli.history.best_effort import HistoryWarning, record_or_warn
 from memcli.history.corpus import ManifestResource
 from memcli.history.recording import RunRecorder
 from memcli.history.store import HistoryStore
+from memcli.index.faults import index_damaged
 from memcli.index.reader import RevisionReader, open_head
 from memcli.index.storage import IndexStorage
 from memcli.models.loaded_model import Aborted
@@ -185,4 +186,7 @@ class _ReaderCorpus:
         )
 
     def body(self, resource_id: str) -> str:
-        return self.reader.body(resource_id)
+        body = self.reader.body(resource_id)
+        if body is None:
+            raise index_damaged(f"the body of {resource_id} is missing")
+        return body

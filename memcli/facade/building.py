@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from memcli.facade.freshness import remember_files
 from memcli.facade.views import BuildReport
-from memcli.index.builder import BuildProgress, build_index
+from memcli.index.build_report import BuildProgress
+from memcli.index.builder import build_index
 from memcli.memory.project import create_storage
 from memcli.memory.resource import EffectiveMemory
 
@@ -32,7 +33,7 @@ def build(
     identity = memcli.identity(settle=True)
     memories: list[EffectiveMemory] = []
 
-    def synthesize(known_headings: dict[str, str | None]) -> EffectiveMemory:
+    def synthesize(known_headings: Mapping[str, str | None]) -> EffectiveMemory:
         memory = memcli.synthesize(known_headings)
         memories.append(memory)
         return memory

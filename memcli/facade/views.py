@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.memory.resource import EffectiveMemory, LeftOut, MemoryWarning, SourceResource
 
 if TYPE_CHECKING:
-    from memcli.index.builder import BuildSummary
+    from memcli.index.build_report import BuildSummary
     from memcli.index.revisions import HeadInfo, RevisionInfo
     from memcli.index.unit import RetrievalUnit
 

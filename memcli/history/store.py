@@ -19,7 +19,7 @@ from pathlib import Path
 from memcli.errors import Failure
 from memcli.history.blobs import BlobStore
 from memcli.history.clocks import stamp
-from memcli.history.damage import damaged, reporting_faults, require_sound_file, too_new
+from memcli.history.damage import BUSY, damaged, reporting_faults, require_sound_file, too_new
 from memcli.history.locks import file_lock
 from memcli.history.migrations import RECORD, climb, user_version
 from memcli.history.schema import SCHEMA_VERSION, create_layout
@@ -182,7 +182,8 @@ class HistoryStore:
         except sqlite3.OperationalError as error:
             connection.close()
             wal = self.path.with_name(self.path.name + "-wal")
-            if "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
+            is_busy = any(phrase in str(error) for phrase in BUSY)
+            if is_busy or (wal.exists() and wal.stat().st_size):
                 raise
             return self._connect("ro", "&immutable=1")
         except BaseException:

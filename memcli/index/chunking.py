@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memcli.index.heading_paths import HeadingTrail
+from memcli.index.heading_paths import HeadingTrail, model_heading_path
 from memcli.index.markdown_blocks import Block, line_starts, top_level_blocks
 from memcli.index.packing import PACKED_TOKENS, SECTION_TOKENS, Span, section_spans
 from memcli.index.token_spans import SpanTokens, trimmed
@@ -16,6 +16,8 @@ from memcli.index.unit import Locator, RetrievalUnit
 from memcli.index.unit_keys import DESCRIPTION, ROOT, UnitKeys, section_identity
 from memcli.index.windows import OVERLAP_TOKENS, WINDOW_TOKENS
 from memcli.memory.resource import SourceResource
+
+__all__ = ["CHUNKER_VERSION", "CHUNK_LIMITS", "cut_resource", "model_heading_path"]
 
 CHUNKER_VERSION = "heading-sections/1"
 

@@ -58,9 +58,12 @@ def storage_fault(error: sqlite3.Error | OSError, path: Path) -> MemcliError | N
     return None
 
 
-def _file_fault(error: OSError, path: Path) -> MemcliError:
+def _file_fault(error: OSError, path: Path) -> MemcliError | None:
     if error.errno in _OUT_OF_SPACE:
         return _full(path)
+    if error.filename and path.parent not in Path(error.filename).parents:
+        # Somebody else's file: a callback's own trouble, not this store's.
+        return None
     return _unwritable(Path(error.filename) if error.filename else path, error.strerror or "")
 
 

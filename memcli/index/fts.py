@@ -59,20 +59,22 @@ def _row(row: tuple[int, str, str, str, str, str]) -> LexicalRow:
 
 
 def exchange_rows(
-    connection: sqlite3.Connection, old: str | None, new: str, told: Told = lambda done, total: None
+    connection: sqlite3.Connection,
+    old: str | None,
+    new: str,
+    told: Told = lambda done, total: None,
+    anew: bool = False,
 ) -> None:
     """Make the full-text table hold the units of ``new`` instead of those of ``old``.
 
     Runs in the caller's transaction. Rows of equal rowid are equal, so only the
-    others are exchanged; when that is most of the table, it is made anew.
+    others are exchanged; when that is most of the table, it is made anew, as it
+    is on demand (``anew``), which relies on nothing that the table holds.
     """
     wanted = {rowid for (rowid,) in connection.execute(_ROWIDS, (new,))}
     present = {rowid for (rowid,) in connection.execute(_ROWIDS, (old,))}
-    if _row_count(connection) != len(present):
-        # Not what the old head says: nothing of it can be relied upon.
-        present = set()
-        _recreate(connection)
-    elif present and len(wanted & present) * 2 < max(len(wanted), len(present)):
+    few_stay = len(wanted & present) * 2 < max(len(wanted), len(present))
+    if anew or few_stay or _row_count(connection) != len(present):
         present = set()
         _recreate(connection)
     connection.executemany(

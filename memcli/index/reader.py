@@ -177,6 +177,15 @@ class RevisionReader:
             raise index_damaged(f"revision {self.revision.revision_id} lacks some of its units")
         return found
 
+    def units_of_resource(self, resource_id: str) -> list[StoredUnit]:
+        """All units of one resource in their order; none if the revision has no such id."""
+        rows = self._rows(
+            "SELECT unit_rowid FROM search_units WHERE revision_id = ? AND resource_id = ?",
+            (self.revision.revision_id, resource_id),
+        )
+        units = self.units([rowid for (rowid,) in rows])
+        return sorted(units.values(), key=lambda unit: unit.position)
+
     def keys_present(self, unit_keys: Sequence[str]) -> dict[str, str]:
         """Content hash by unit key, for those keys that the revision has."""
         return dict(self._in_chunks(_HASHES, unit_keys))

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from memcli.index.chunking import CHUNK_LIMITS, CHUNKER_VERSION
 from memcli.index.embedding import Embedder, PassageInput
 from memcli.index.markdown_blocks import PARSER_VERSION
 from memcli.index.schema import SCHEMA_VERSION
+from memcli.memory.hashing import canonical_json
 
 INPUT_VERSION = "path, title and headings, text/1"
 FTS_VERSION = "fts5 trigram, NFC/1"
@@ -47,12 +46,8 @@ def recipe_of(embedder: Embedder) -> Recipe:
 
 def input_hash(passage: PassageInput) -> str:
     """SHA-256 of the canonical JSON of path, model heading path and text."""
-    content = orjson.dumps([passage.path, list(passage.heading_path), passage.text])
+    content = canonical_json([passage.path, list(passage.heading_path), passage.text])
     return hashlib.sha256(content).hexdigest()
-
-
-def canonical_json(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _plain(description: Mapping[str, Any]) -> dict[str, Any]:

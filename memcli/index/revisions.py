@@ -130,13 +130,15 @@ def move_head(
     revision_id: str,
     changed_at: str,
     told: fts.Told = lambda done, total: None,
+    anew: bool = False,
 ) -> HeadInfo:
     """Point the head at a ready revision and exchange the full-text rows.
 
     Runs in the caller's transaction, so that a reader sees both or neither.
+    ``anew`` makes the full-text table from nothing.
     """
     current = read_head(connection)
-    fts.exchange_rows(connection, current.head, revision_id, told)
+    fts.exchange_rows(connection, current.head, revision_id, told, anew)
     previous = current.previous if current.head == revision_id else current.head
     connection.execute(
         "INSERT OR REPLACE INTO search_heads (slot, head, previous, changed_at)"

@@ -5,24 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from memcli.index.text_folding import fts_text, trigram_fold
 
-_COLUMNS = ("path", "title", "heading", "body")
-_SCAN = """
-    SELECT f.rowid, u.ordinal, f.path, f.title, f.heading, f.body
-    FROM search_units_fts f JOIN search_units u ON u.revision_id = ? AND u.unit_rowid = f.rowid
-"""
-_ANY_COLUMN = "(f.path || char(10) || f.title || char(10) || f.heading || char(10) || f.body)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    unit_rowid: int
-    ordinal: int
-    words: int
-    column: int
+# Best column first.
+_ROWS = "SELECT rowid, path, title, heading, body FROM search_units_fts"
+_UNIT_ORDER = "SELECT unit_rowid FROM search_units WHERE revision_id = ? ORDER BY ordinal"
 
 
 def scan_words(
@@ -31,59 +19,42 @@ def scan_words(
     """Rowids of the units that hold any of ``words``, best first.
 
     An ASCII word counts as a whole word (no ASCII letter, digit or ``_`` beside
-    it), any other as a substring; case is folded as FTS5 does. Ranked by the number of
-    distinct words, the best column that holds one (path, title, heading, body),
-    and unit order.
+    it), any other as a substring; case is folded as FTS5 does. Ranked by the
+    number of distinct words, the best column that holds one (path, title,
+    heading, body), and unit order.
     """
-    patterns = [_pattern(word) for word in dict.fromkeys(map(_folded, words)) if word]
-    if not patterns:
+    folded = list(dict.fromkeys(trigram_fold(fts_text(word)) for word in words if word))
+    if not folded:
         return []
-    found = sorted(
-        _matches(connection, revision_id, words, patterns),
-        key=lambda each: (-each.words, each.column, each.ordinal),
-    )
-    return [each.unit_rowid for each in found[:limit]]
-
-
-def _pattern(word: str) -> re.Pattern[str]:
-    quoted = re.escape(word)
-    return re.compile(rf"(?<![0-9a-z_]){quoted}(?![0-9a-z_])" if word.isascii() else quoted)
+    found = {rowid: (-matched, column) for rowid, matched, column in _matches(connection, folded)}
+    if not found:
+        return []
+    in_order = [rowid for (rowid,) in connection.execute(_UNIT_ORDER, (revision_id,))]
+    # Sorting is stable, so that equals stay in unit order.
+    ranked = sorted((rowid for rowid in in_order if rowid in found), key=found.__getitem__)
+    return ranked[:limit]
 
 
 def _matches(
-    connection: sqlite3.Connection,
-    revision_id: str,
-    words: Sequence[str],
-    patterns: Sequence[re.Pattern[str]],
-) -> Iterator[_Found]:
-    condition, parameters = _prefilter(words)
-    rows = connection.execute(_SCAN + condition, (revision_id, *parameters))
-    for rowid, ordinal, *columns in rows:
-        folded = [trigram_fold(column) for column in columns]
-        holding = [
-            [at for at, text in enumerate(folded) if pattern.search(text)] for pattern in patterns
-        ]
-        matched = [columns_with[0] for columns_with in holding if columns_with]
-        if matched:
-            yield _Found(rowid, ordinal, len(matched), min(matched))
+    connection: sqlite3.Connection, words: Sequence[str]
+) -> Iterator[tuple[int, int, int]]:
+    """(rowid, distinct words found, number of the best column that holds one)."""
+    tests = [(word, _whole_word(word) if word.isascii() else None) for word in words]
+    for rowid, *columns in connection.execute(_ROWS):
+        texts = [trigram_fold(column) for column in columns]
+        best = [
+            next(
+                # The plain test is far cheaper than the pattern, and mostly says no.
+                (at for at, text in enumerate(texts)
+                 if word in text and (pattern is None or pattern.search(text))),
+                None,
+            )
+            for word, pattern in tests
+        ]  # fmt: skip
+        columns_with = [at for at in best if at is not None]
+        if columns_with:
+            yield rowid, len(columns_with), min(columns_with)
 
 
-def _folded(word: str) -> str:
-    return trigram_fold(fts_text(word))
-
-
-def _prefilter(words: Sequence[str]) -> tuple[str, list[str]]:
-    """A condition that SQLite checks far faster than Python, where it can miss nothing.
-
-    LIKE ignores the case of ASCII letters only, so that it serves words whose
-    other characters have no case. Of those that fold into ASCII, NFC leaves one:
-    the long s.
-    """
-    folded = [_folded(word) for word in words]
-    if any(not each.isascii() and each.lower() != each.upper() for word in folded for each in word):
-        return "", []
-    wanted = [re.sub(r"([\\%_])", r"\\\1", word) for word in folded]
-    if any("s" in word for word in folded):
-        wanted.append("\u017f")
-    tests = " OR ".join(rf"{_ANY_COLUMN} LIKE ? ESCAPE '\'" for _ in wanted)
-    return f"WHERE {tests}", [f"%{word}%" for word in wanted]
+def _whole_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![0-9a-z_]){re.escape(word)}(?![0-9a-z_])")

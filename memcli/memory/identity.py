@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from memcli.configuration.resolution import PROJECT_FILE, PROJECT_ID, configured_project_id
 from memcli.errors import Conflict, Failure, InvalidInput, MemcliError
@@ -15,6 +15,7 @@ from memcli.memory.project import STORAGE, create_storage
 
 PROJECT_ID_FILE = "project-id"
 SETTLING_TIMEOUT_SECONDS = 30.0
+Answer = TypeVar("Answer")
 
 
 class ProjectRegistry(Protocol):
@@ -89,23 +90,32 @@ def settle_identity(
     """Resolve the id and make it last: in ``.memcli/project-id`` and in the registry.
 
     Several first commands at once agree on one id: a new one is settled under a
-    file lock. An ``id`` of ``memcli.toml`` needs no file. Raises ``Failure``
-    ``project_not_writable``, ``Conflict`` ``busy``, ``InvalidInput`` as
-    ``resolve_identity`` and ``storage_directory`` do.
+    file lock. An ``id`` of ``memcli.toml`` needs no file. Where the project
+    cannot be written the registry alone keeps the id, with a warning; where that
+    fails too: ``Failure`` ``project_not_writable``. Raises also ``Conflict``
+    ``busy``, and ``InvalidInput`` as ``resolve_identity`` and
+    ``storage_directory`` do.
     """
     resolved = resolve_identity(root, configured_id=configured_id, registry=registry, new_id=new_id)
+    unwritable: Failure | None = None
     if resolved.origin != PROJECT_FILE and resolved.project_id != read_project_id(root):
-        resolved = _settled(root, resolved, registry, new_id, trusted)
+        try:
+            resolved = _settled(root, resolved, registry, new_id, trusted)
+        except Failure as error:
+            unwritable = error
     here = os.path.realpath(root)
-    if registry is None:
-        return resolved
-    bound, warnings = _ask(registry, lambda it: it.id_of_root(here))
-    if bound != resolved.project_id or (
-        _ask(registry, lambda it: it.root_of_id(resolved.project_id))[0] != here
-    ):
-        _, more = _ask(registry, lambda it: it.remember(resolved.project_id, here))
-        warnings = (*warnings, *more)
-    return replace(resolved, warnings=tuple(dict.fromkeys((*resolved.warnings, *warnings))))
+    _, warnings = _ask(registry, lambda it: _bind(it, resolved.project_id, here))
+    if unwritable is not None:
+        if registry is None or warnings:
+            raise unwritable
+        warnings = (f"only the registry keeps the project's id: {unwritable.message}",)
+    warnings = tuple(dict.fromkeys((*resolved.warnings, *warnings)))
+    return replace(resolved, is_new=False, warnings=warnings)
+
+
+def _bind(registry: ProjectRegistry, project_id: str, root: str) -> None:
+    if registry.id_of_root(root) != project_id or registry.root_of_id(project_id) != root:
+        registry.remember(project_id, root)
 
 
 def _settled(
@@ -176,8 +186,8 @@ def _root_has_id(root: Path, project_id: str) -> bool:
 
 
 def _ask(
-    registry: ProjectRegistry | None, question: Callable[[ProjectRegistry], str | None]
-) -> tuple[str | None, tuple[str, ...]]:
+    registry: ProjectRegistry | None, question: Callable[[ProjectRegistry], Answer]
+) -> tuple[Answer | None, tuple[str, ...]]:
     if registry is None:
         return None, ()
     try:

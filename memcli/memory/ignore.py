@@ -2,116 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from memcli.memory.patterns import Patterns
 
 GITIGNORE = ".gitignore"
 MAX_IGNORE_FILE_BYTES = 1 << 20
 EXCLUDES_FILE = re.compile(r"^\s*excludesfile\s*=\s*(.*?)\s*$", re.IGNORECASE)
-BRACKET = re.compile(r"\[[!^]?\]?(?:\[:[a-z]+:\]|[^\]])*\]")
-POSIX_CLASS = re.compile(r"\[:([a-z]+):\]")
-POSIX_MEMBERS = {
-    "alnum": "a-zA-Z0-9",
-    "alpha": "a-zA-Z",
-    "blank": " \t",
-    "cntrl": "\x00-\x1f\x7f",
-    "digit": "0-9",
-    "graph": "!-.0-~",
-    "lower": "a-z",
-    "print": " -.0-~",
-    "punct": "!-.:-@[-`{-~",
-    "space": " \t-\r",
-    "upper": "A-Z",
-    "xdigit": "0-9a-fA-F",
-}
 SECTION = re.compile(r"^\s*\[\s*([^\]\s]+)\s*\]", re.IGNORECASE)
 
 
-def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
-    # Loaded when there is something to match: the freshness check mostly has nothing.
-    from pathspec import GitIgnoreSpec
-
-    with warnings.catch_warnings():
-        # "[[]" is a fine pattern for git; Python only wonders what it may mean one day.
-        warnings.simplefilter("ignore", FutureWarning)
-        return GitIgnoreSpec.from_lines([_for_pathspec(line) for line in lines])
-
-
-def _for_pathspec(line: str) -> str:
-    """Rewrite what pathspec reads otherwise than git, when asked about one level at a time.
-
-    Git strips trailing spaces only; ``a/**`` does not name ``a`` itself and
-    ``a/**/`` no file in it; POSIX classes are allowed in brackets.
-    """
-    kept = line.rstrip(" ")
-    backslashes = len(kept) - len(kept.rstrip("\\"))
-    if backslashes % 2 and kept != line:
-        return f"{kept} "
-    if kept[-1:].isspace() and not backslashes % 2:
-        kept = f"{kept[:-1]}[{kept[-1]}]"
-    if kept.endswith("/**"):
-        kept = f"{kept}/*"
-    elif re.search(r"(?:^!?|/)\*\*/$", kept):
-        kept = f"{kept}*/"
-    if "[:" in kept:
-        kept = BRACKET.sub(lambda it: POSIX_CLASS.sub(_class_members, it[0]), kept)
-    return kept
-
-
-def _class_members(found: re.Match[str]) -> str:
-    return POSIX_MEMBERS.get(found[1], "")
-
-
-class Patterns:
-    """The patterns of one file or setting, in git's own sense: the last match decides."""
-
-    __slots__ = ("_lines", "_spec", "source")
-
-    def __init__(self, lines: Iterable[str], source: str) -> None:
-        numbered = [
-            (number, line)
-            for number, line in enumerate(lines, start=1)
-            if line.strip() and not line.startswith("#")
-        ]
-        try:
-            self._spec = _compiled([line for _, line in numbered])
-        except ValueError:
-            # Git passes over a pattern that means nothing; one must not lose the others.
-            numbered = [(number, line) for number, line in numbered if is_pattern(line)]
-            self._spec = _compiled([line for _, line in numbered])
-        self._lines = numbered
-        self.source = source
-
-    def __bool__(self) -> bool:
-        return bool(self._lines)
-
-    def decide(self, path: str) -> bool | None:
-        """``True`` ignored, ``False`` re-included, ``None`` not named; directories end in /."""
-        return self._spec.check_file(path).include
-
-    def rule(self, path: str) -> str:
-        """The deciding pattern with its file and line, for a person."""
-        index = self._spec.check_file(path).index
-        if index is None:
-            return self.source
-        number, line = self._lines[index]
-        return f"{self.source}:{number}: {line.strip()}"
-
-
-def is_pattern(line: str) -> bool:
-    """Whether git would understand ``line`` as a pattern."""
-    try:
-        _compiled([line])
-    except ValueError:
-        return False
-    return True
+def as_git_sees(path: str) -> str:
+    """The bytes of a path, one character each: to git ``?`` is one byte."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +40,7 @@ def is_ignored(level: IgnoreLevel | None, path: str) -> bool:
     The caller never asks about what lies below an ignored directory: git's rule
     that nothing there can be re-included follows from that.
     """
+    path = as_git_sees(path)
     while level is not None:
         decision = level.patterns.decide(path[level.skip :])
         if decision is not None:
@@ -143,9 +51,11 @@ def is_ignored(level: IgnoreLevel | None, path: str) -> bool:
 
 def deciding_rule(level: IgnoreLevel | None, path: str) -> str:
     """The pattern that ``is_ignored`` went by, with its file and line."""
+    path = as_git_sees(path)
     while level is not None:
         if level.patterns.decide(path[level.skip :]) is not None:
-            return level.patterns.rule(path[level.skip :])
+            rule = level.patterns.rule(path[level.skip :])
+            return rule.encode("latin-1").decode("utf-8", errors="backslashreplace")
         level = level.above
     return ""
 
@@ -161,7 +71,8 @@ def with_gitignore(
     path = os.path.join(directory, GITIGNORE)
     if os.path.islink(path):
         return level
-    return _with_file(level, path, f"{from_top}{GITIGNORE}", len(from_top), unreadable)
+    skip = len(as_git_sees(from_top))
+    return _with_file(level, path, f"{from_top}{GITIGNORE}", skip, unreadable)
 
 
 def _with_file(
@@ -175,8 +86,9 @@ def _with_file(
     except OSError:
         unreadable.append(path)
         return level
-    text = data.decode("utf-8", errors="surrogateescape").removeprefix("\ufeff")
-    patterns = Patterns([line.removesuffix("\r") for line in text.split("\n")], source)
+    text = data.removeprefix(codecs.BOM_UTF8).decode("latin-1")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    patterns = Patterns(lines, as_git_sees(source))
     return IgnoreLevel(patterns, skip, level) if patterns else level
 
 

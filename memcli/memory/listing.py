@@ -11,12 +11,12 @@ from memcli.memory.ignore import (
     GITIGNORE,
     IgnoreLevel,
     IgnoreRoot,
-    Patterns,
     deciding_rule,
     ignore_root,
     is_ignored,
     with_gitignore,
 )
+from memcli.memory.patterns import Patterns
 from memcli.memory.project import LOCAL_MEMORY, STORAGE, is_inside
 from memcli.memory.resource import Disposition, LeftOut, MemoryWarning
 from memcli.memory.sources import Source
@@ -184,7 +184,7 @@ class SourceTree:
             rule = self._exclude.rule(inside)
             self._leave_out(listing, inside, Disposition.EXCLUDED, "exclude", rule)
             return True
-        if self._include and not inside.endswith("/") and not self._include.decide(inside):
+        if self._include and not inside.endswith("/") and not self._include.covers(inside):
             detail = "no include pattern names it"
             self._leave_out(listing, inside, Disposition.EXCLUDED, "not_included", detail)
             return True

@@ -14,7 +14,7 @@ import orjson
 from memcli.configuration import Configuration, SourceTable
 from memcli.configuration.options import Place
 from memcli.errors import InvalidInput
-from memcli.memory.ignore import is_pattern
+from memcli.memory.patterns import is_pattern
 from memcli.memory.project import LOCAL_MEMORY
 from memcli.memory.resource import Scope
 
@@ -67,12 +67,8 @@ def effective_sources(configuration: Configuration) -> tuple[Source, ...]:
 
 def _listed(configuration: Configuration, table: SourceTable) -> Source:
     scope = Scope(table.scope)
-    for pattern in (*table.include, *table.exclude):
-        if not is_pattern(pattern):
-            raise InvalidInput(
-                "configuration_invalid",
-                f"{table.place.value}: {pattern!r} is no gitignore pattern (source {table.root})",
-            )
+    include = _patterns(table, table.include)
+    exclude = _patterns(table, table.exclude)
     prefix = table.prefix
     if prefix is None:
         inside = os.path.relpath(table.root, configuration.root)
@@ -82,14 +78,27 @@ def _listed(configuration: Configuration, table: SourceTable) -> Source:
         scope=scope,
         root=table.root,
         key_prefix=f"{prefix}/" if prefix else "",
-        include=table.include,
-        exclude=table.exclude,
-        suffixes=_suffixes(table.include),
+        include=include,
+        exclude=exclude,
+        suffixes=_suffixes(include),
         kind=table.kind,
         git_rules=scope is Scope.PROJECT,
         within=configuration.root if bounded else None,
         listed=True,
     )
+
+
+def _patterns(table: SourceTable, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Gitignore patterns as written, ``./`` before them dropped since it means nothing there."""
+    for pattern in patterns:
+        if not is_pattern(pattern) or ".." in pattern.split("/"):
+            raise InvalidInput(
+                "configuration_invalid",
+                f"{table.place.value}: source {table.root}: {pattern!r} is no pattern "
+                "of paths inside it",
+                "Patterns are those of .gitignore, relative to the source's root.",
+            )
+    return tuple(pattern.removeprefix("./") for pattern in patterns)
 
 
 def _suffixes(include: Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 FIRST_PREFIX_LINES = 200
+# At its limit the parser gives up the rest of a file; the preset's 20 are ten levels of lists.
+NESTING = 100
 ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 ATX_END = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -24,12 +26,11 @@ UNSURE = (None, False)
 
 
 def first_heading(body: str) -> str | None:
-    """The text of the first top-level heading that has any, inline marks as written.
+    """The text of the first top-level heading that has any, inline marks as written, on one line.
 
-    Headings in quotes, lists, fences and HTML blocks do not count. White space
-    is collapsed to single spaces, for a heading may have several lines. A
-    scanner decides the usual documents line by line; whatever it is not certain
-    of goes to markdown-it.
+    Headings in quotes, lists, fences and HTML blocks do not count. A scanner
+    decides the usual documents line by line; whatever it is not certain of goes
+    to markdown-it.
     """
     heading, is_certain = _scan(body)
     return heading if is_certain else parsed_first_heading(body)
@@ -59,7 +60,7 @@ def _block_parser() -> MarkdownIt:
     """Block rules only: headings and blocks are wanted, never the inline tree."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark").enable("table")
+    parser = MarkdownIt("commonmark", {"maxNesting": NESTING}).enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
@@ -86,7 +87,7 @@ def _scan(body: str) -> tuple[str | None, bool]:
                 return text, True
             paragraph.clear()
         elif paragraph and SETEXT.match(line):
-            if text := _one_line(" ".join(paragraph)):
+            if text := _one_line("\n".join(paragraph)):
                 return text, True
             paragraph.clear()
         elif opened := FENCE.match(line):
@@ -112,4 +113,4 @@ def _closes(fence: str, line: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(line.strip() for line in text.strip().split("\n"))

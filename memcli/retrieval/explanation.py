@@ -130,9 +130,7 @@ def tell_story(
     left_out = None if resource else _left_out(asked, memory.left_out)
     path = resource.path if resource else left_out.path if left_out else None
     resource_id = resource.resource_id if resource else path
-    stored = reader.units_of_resource(resource_id) if resource_id else []
-    if not stored and not resource:
-        stored = reader.units_of_path(path or asked)
+    stored = reader.units_of_resource(resource_id or asked)
     head = _head_state(resource, stored)
     return Story(
         query=activation.query,
@@ -162,10 +160,10 @@ def _unit_stories(
     terms = parse_query(activation.query)
     places: Mapping[int, tuple[int, float | None]] = {}
     if terms.terms:
-        hits = reader.bm25(terms.match_expression, None)
+        hits = reader.bm25(terms.match_expression, reader.unit_count)
         places = {hit.unit_rowid: (place, hit.score) for place, hit in enumerate(hits, 1)}
     elif terms.skipped:
-        found = reader.scan_words(terms.skipped, None)
+        found = reader.scan_words(terms.skipped, reader.unit_count)
         places = {rowid: (place, None) for place, rowid in enumerate(found, 1)}
     similarities = reader.vectors() @ query_vector
     candidates = {each.unit_key: each for each in activation.candidates}

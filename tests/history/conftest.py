@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
-
 from history.factory import Corpus, make_activation
+
 from memcli.history.recording import RunRecorder
-from memcli.history.store import HistoryStore
+from memcli.history.store import HistoryStore, transaction
 from memcli.retrieval.activation import ActivationLimits
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -48,7 +49,7 @@ def store(tmp_path: Path, clock: Clock) -> HistoryStore:
 def record(store: HistoryStore) -> Callable[..., str]:
     """Record one succeeded Run; its id."""
 
-    def record_run(corpus: Corpus, project_id: str = "harbor", **changes: object) -> str:
+    def record_run(corpus: Corpus, project_id: str = "harbor", **changes: Any) -> str:
         activation = make_activation(corpus, project_id=project_id, **changes)
         with RunRecorder(store) as recorder:
             run_id = recorder.begin(project_id, activation.query, None, ActivationLimits())
@@ -81,3 +82,37 @@ def worker() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def make_case(store: HistoryStore) -> Callable[[str], str]:
+    """Freeze a Run as an Evaluation Case, by the rows that such a Case has."""
+
+    def make(run_id: str) -> str:
+        with store.writing() as connection, transaction(connection):
+            run = connection.execute(
+                "SELECT * FROM retrieval_runs WHERE run_id = ?", (run_id,)
+            ).fetchone()
+            effective_hash, now = run["effective_hash"], run["created_at"]
+            corpus_hash, case_id = f"corpus-{effective_hash}", f"case-{run_id}"
+            connection.execute(
+                "INSERT OR IGNORE INTO evaluation_corpora VALUES (?, ?, ?)",
+                (corpus_hash, effective_hash, now),
+            )
+            connection.execute(
+                "INSERT OR IGNORE INTO evaluation_corpus_resources"
+                " SELECT ?, ordinal, resource_id, scope, kind, path, title, description,"
+                " resource_hash, body_sha256"
+                " FROM retrieval_run_resources WHERE effective_hash = ?",
+                (corpus_hash, effective_hash),
+            )
+            connection.execute(
+                "INSERT INTO evaluation_cases VALUES (?, ?, ?, ?, ?, 'draft', 1, ?, ?)",
+                (case_id, run_id, run["project_id"], run["query"], corpus_hash, now, now),
+            )
+            connection.execute(
+                "INSERT INTO evaluation_evidence VALUES (?, 'note-0', NULL)", (case_id,)
+            )
+        return case_id
+
+    return make

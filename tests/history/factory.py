@@ -55,7 +55,9 @@ class Corpus:
 
 
 def numbered_corpus(size: int, seed: str = "note") -> Corpus:
-    return Corpus({f"{seed}-{n}": f"# {seed} {n}\n\nBody of {seed} number {n}.\n" for n in range(size)})
+    return Corpus(
+        {f"{seed}-{n}": f"# {seed} {n}\n\nBody of {seed} number {n}.\n" for n in range(size)}
+    )
 
 
 def make_candidate(resource: ManifestResource, text: str, rank: int, **changes: Any) -> Candidate:

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-
 from history.factory import numbered_corpus
+
 from memcli.errors import Conflict, Failure
 from memcli.history.best_effort import HistoryWarning, record_or_warn
 from memcli.history.clearing import clear_runs
@@ -131,7 +131,7 @@ def test_an_empty_file_that_never_held_data_is_a_new_store(
 def test_a_journal_without_its_store_is_not_replayed_into_a_new_one(store: HistoryStore) -> None:
     private_directory(store.home)
     (store.home / "local.db-wal").write_bytes(b"left behind")
-    with pytest.raises(Failure, match="local.db-wal"):
+    with pytest.raises(Failure, match=r"local\.db-wal"):
         list_runs(store, project_id=None)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from history.conftest import Clock
 from history.factory import make_activation, numbered_corpus
+
 from memcli.history.processes import ProcessMark, is_gone, this_process
 from memcli.history.recording import RunRecorder
 from memcli.history.runs import get_run, list_runs
@@ -22,7 +23,7 @@ Record = Callable[..., str]
 Worker = Callable[..., "subprocess.Popen[str]"]
 
 
-def begun_by(process: "subprocess.Popen[str]") -> str:
+def begun_by(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
@@ -55,7 +56,9 @@ def test_an_interrupted_run_is_shown_at_once_and_stored_by_the_next_writer(
     process.wait()
     assert shown(store, run_id) == ("failed", "retrieval_interrupted")
     assert stored(store, run_id) == ("running", None)
-    assert [run.run_id for run in list_runs(store, project_id="harbor", status="failed")] == [run_id]
+    assert [run.run_id for run in list_runs(store, project_id="harbor", status="failed")] == [
+        run_id
+    ]
     assert list_runs(store, project_id="harbor", status="running") == []
     before = get_run(store, run_id, project_id="harbor")
     record(numbered_corpus(2))
@@ -83,7 +86,9 @@ def test_a_live_run_is_never_touched_also_when_its_process_is_stopped(
     record(numbered_corpus(2))
     assert shown(store, run_id) == ("running", None)
     assert stored(store, run_id) == ("running", None)
-    assert [run.run_id for run in list_runs(store, project_id="harbor", status="running")] == [run_id]
+    assert [run.run_id for run in list_runs(store, project_id="harbor", status="running")] == [
+        run_id
+    ]
 
 
 def test_a_reused_process_number_is_not_taken_for_the_process(store: HistoryStore) -> None:

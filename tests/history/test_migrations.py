@@ -75,7 +75,11 @@ def test_a_store_of_layout_41_keeps_all_its_data(old_store: HistoryStore) -> Non
     assert runs[4].pinned
     assert not runs[3].pinned
 
-    for run_id, project, resources in (("a1", "p-harbor", 2), ("a3", "p-harbor", 2), ("b1", "p-qinghe", 1)):
+    for run_id, project, resources in (
+        ("a1", "p-harbor", 2),
+        ("a3", "p-harbor", 2),
+        ("b1", "p-qinghe", 1),
+    ):
         detail = get_run(store, run_id, project_id=project)
         assert detail.corpus_is_complete
         assert len(detail.resources) == resources

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Callable
 
 import pytest
+from history.factory import Corpus, make_activation, make_candidate, numbered_corpus, sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history.factory import Corpus, make_activation, make_candidate, numbered_corpus, sha256
 from memcli.errors import Failure
 from memcli.history.documents import candidate_document, run_document
 from memcli.history.excerpts import EXCERPT_CHARACTERS, excerpt_of
@@ -210,22 +210,66 @@ def test_runs_show_has_exactly_the_names_of_the_design(store: HistoryStore, reco
     document = run_document(get_run(store, record(numbered_corpus(3)), project_id="harbor"))
     assert list(document) == ["schema", "run", "case", "candidates", "resources"]
     assert document["case"] is None
-    assert list(document["run"]) == (
-        "run_id project_id query status created_at completed_at revision_id effective_hash "
-        "chain recipe models counts limits timings_us error pinned"
-    ).split(" ")
-    assert set(document["candidates"][0]) == set(
-        "unit_key content_hash resource_id resource_hash scope kind path heading_path locator "
-        "token_count exact_tier exact_rank bm25_rank bm25_score vector_rank vector_score rrf_rank "
-        "rrf_score rerank_rank rerank_score relevance final_rank final_score exclusion_reason "
-        "action excerpt".split(" ")
-    )
+    assert list(document["run"]) == [
+        "run_id",
+        "project_id",
+        "query",
+        "status",
+        "created_at",
+        "completed_at",
+        "revision_id",
+        "effective_hash",
+        "chain",
+        "recipe",
+        "models",
+        "counts",
+        "limits",
+        "timings_us",
+        "error",
+        "pinned",
+    ]
+    assert set(document["candidates"][0]) == {
+        "unit_key",
+        "content_hash",
+        "resource_id",
+        "resource_hash",
+        "scope",
+        "kind",
+        "path",
+        "heading_path",
+        "locator",
+        "token_count",
+        "exact_tier",
+        "exact_rank",
+        "bm25_rank",
+        "bm25_score",
+        "vector_rank",
+        "vector_score",
+        "rrf_rank",
+        "rrf_score",
+        "rerank_rank",
+        "rerank_score",
+        "relevance",
+        "final_rank",
+        "final_score",
+        "exclusion_reason",
+        "action",
+        "excerpt",
+    }
     assert list(document["candidates"][0]["locator"]) == (
         ["start_line", "end_line", "start_char", "end_char"]
     )
-    assert list(document["resources"][0]) == (
-        "ordinal resource_id scope kind path title description resource_hash body_sha256"
-    ).split(" ")
+    assert list(document["resources"][0]) == [
+        "ordinal",
+        "resource_id",
+        "scope",
+        "kind",
+        "path",
+        "title",
+        "description",
+        "resource_hash",
+        "body_sha256",
+    ]
     assert document["run"]["counts"] == {
         "resources": 3,
         "units": 3,

@@ -6,12 +6,14 @@ store: an SQL statement, a rename, a removal. Without it, ``points`` are printed
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -54,11 +56,11 @@ def watch() -> None:
     connect = sqlite3.connect
 
     def connect_and_trace(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         connection.set_trace_callback(trace_statement)
         return connection
 
-    sqlite3.connect = connect_and_trace
+    setattr(sqlite3, "connect", connect_and_trace)  # noqa: B010 - mypy forbids the assignment
     sys.addaudithook(watch_files)
 
 
@@ -80,7 +82,7 @@ def record(home: str, project_id: str, times: str, size: str = "5", seed: str = 
 
 
 def record_and_pin(home: str, project_id: str, times: str) -> None:
-    """Each Run over another corpus that shares bodies with the others, pinned if it still exists."""
+    """Runs over corpora that share bodies; every second one is pinned if it still exists."""
     store = store_in(home)
     for turn in range(int(times)):
         shared = numbered_corpus(6).bodies
@@ -90,7 +92,8 @@ def record_and_pin(home: str, project_id: str, times: str) -> None:
             try:
                 pin_run(store, run_id, project_id=project_id)
             except MemcliError as error:
-                assert error.code == "run_not_found", error
+                if error.code != "run_not_found":
+                    raise
 
 
 def begin_and_wait(home: str, project_id: str) -> None:
@@ -136,11 +139,8 @@ def try_to_record(home: str, how: str, number: str = "0") -> None:
     """Record where that may fail; what the caller would print as a warning."""
     if how == "nobody" and os.geteuid() == 0:
         # Python itself may lie where nobody else may read: load what is loaded late.
-        import concurrent.futures.thread
-        import encodings.idna
-
-        import sqlite_utils  # noqa: F401 - for its effect, as are the two above
-
+        for module in ("concurrent.futures.thread", "encodings.idna", "sqlite_utils"):
+            importlib.import_module(module)
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     if how == "small-files":
@@ -149,7 +149,9 @@ def try_to_record(home: str, how: str, number: str = "0") -> None:
     store = store_in(home, 0.2)
     recorder = RunRecorder(store)
     corpus = Corpus({"big": "x" * 700_000})
-    begun = record_or_warn(store, lambda: recorder.begin("harbor", "how?", None, ActivationLimits()))
+    begun = record_or_warn(
+        store, lambda: recorder.begin("harbor", "how?", None, ActivationLimits())
+    )
     ended = None
     if isinstance(begun, str):
         activation = make_activation(corpus)
@@ -165,7 +167,7 @@ def try_to_record(home: str, how: str, number: str = "0") -> None:
     print(json.dumps({"warnings": warnings, "listed": listed}))
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "record": record,
     "record-and-pin": record_and_pin,
     "begin-and-wait": begin_and_wait,

@@ -208,6 +208,11 @@ def test_a_longer_section_is_packed_from_whole_blocks_up_to_384() -> None:
     assert keys(units) == ["/one~0.0", "/one~0.1"]
 
 
+def test_a_packed_unit_may_have_384_tokens_and_not_385() -> None:
+    units = cut(f"# One\n\n{prose(200)}\n\n{prose(182)}\n\n{prose(200)}\n\n{prose(185)}")
+    assert [unit.token_count for unit in units] == [384, 200, 185]
+
+
 def test_a_single_block_up_to_480_stays_whole() -> None:
     units = cut(f"# One\n\n{prose(100)}\n\n{prose(480)}\n\n{prose(50)}")
     assert [unit.token_count for unit in units] == [102, 480, 50]

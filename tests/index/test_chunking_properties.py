@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -35,7 +36,12 @@ def opened(text: str) -> int:
     return 1 + len(text.split())
 
 
-COUNTERS = st.sampled_from([characters, pieces, opened])
+def jagged(text: str) -> int:
+    """Counts that dip by a few where the text grows, as a cut word's tokens do."""
+    return len(text) + zlib.crc32(text.encode()) % 5
+
+
+COUNTERS = st.sampled_from([characters, pieces, opened, jagged])
 
 
 def resource(body: str) -> SourceResource:

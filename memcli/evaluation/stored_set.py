@@ -1,0 +1,186 @@
+"""The frozen Cases of the central store as an evaluation set, each checked before it counts."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from memcli.errors import Conflict, Failure
+from memcli.evaluation.cases import (
+    DRAFT,
+    LIST_CASES,
+    NEEDS_EVIDENCE,
+    Case,
+    case_not_found,
+    find_case,
+    read_evidence,
+    read_frozen_manifest,
+)
+from memcli.evaluation.frozen import ExcludedCase, FrozenCase, FrozenCorpus, canonical_manifest
+from memcli.evaluation.source_runs import read_source_run
+from memcli.history.blobs import BlobStore
+from memcli.history.store import HistoryStore, snapshot
+from memcli.history.traces import read_candidates
+
+# Corpora whose hashes stay in memory; Cases of one project mostly share a few.
+CORPORA_AT_HAND = 64
+
+WHY_NOT = {
+    DRAFT: "it has not been resolved yet",
+    NEEDS_EVIDENCE: "no evidence was confirmed: none matched",
+}
+EFFECTIVE_HASH = "SELECT effective_hash FROM evaluation_corpora WHERE corpus_hash = ?"
+HASHES = """
+SELECT resource_id, resource_hash FROM evaluation_corpus_resources WHERE corpus_hash = ?
+"""
+BODIES = "SELECT body_sha256 FROM evaluation_corpus_resources WHERE corpus_hash = ?"
+
+
+@contextmanager
+def stored_set(
+    store: HistoryStore, *, project_id: str | None, references: Sequence[str] | None = None
+) -> Iterator[StoredSet]:
+    """The Cases of one project (``None``: of all), or just those named, at one moment.
+
+    Every Case of the selection is either in the set or among its ``excluded``.
+
+    Raises:
+        Failure: ``case_not_found``, ``store_damaged``, ``store_too_new``.
+    """
+    with store.reading() as connection:
+        if connection is None:
+            if references:
+                raise case_not_found(references[0], "there are no cases yet")
+            yield StoredSet(None, store.blobs, ())
+            return
+        with snapshot(connection):
+            yield StoredSet(connection, store.blobs, _selected(connection, project_id, references))
+
+
+def _selected(
+    connection: sqlite3.Connection, project_id: str | None, references: Sequence[str] | None
+) -> list[Case]:
+    if references is None:
+        condition = {"project_id": project_id, "status": None}
+        cases = [Case(*row) for row in connection.execute(LIST_CASES, condition)]
+    else:
+        cases = [find_case(connection, reference, project_id) for reference in references]
+    return [case for _, case in sorted({case.case_id: case for case in cases}.items())]
+
+
+class StoredSet:
+    """An :class:`~memcli.evaluation.frozen.EvaluationSet` over one read transaction."""
+
+    def __init__(
+        self, connection: sqlite3.Connection | None, blobs: BlobStore, selected: Sequence[Case]
+    ) -> None:
+        self._connection = connection
+        self._blobs = blobs
+        self._hashes: OrderedDict[str, Mapping[str, str]] = OrderedDict()
+        self._sound: dict[str, bool] = {}
+        self._corpora: dict[str, str | None] = {}
+        self._cases: list[Case] = []
+        self._excluded: list[ExcludedCase] = []
+        for case in selected:
+            reason = WHY_NOT.get(case.status) or self._fault_of(case)
+            if reason is None:
+                self._cases.append(case)
+            else:
+                self._excluded.append(ExcludedCase(case.case_id, case.status, reason))
+
+    @property
+    def case_count(self) -> int:
+        return len(self._cases)
+
+    @property
+    def excluded(self) -> Sequence[ExcludedCase]:
+        return self._excluded
+
+    def frozen_cases(self) -> Iterator[FrozenCase]:
+        for case in self._cases:
+            run = read_source_run(self._reading, case.run_id)
+            assert run is not None  # looked for when the set was opened, in this snapshot
+            yield FrozenCase(
+                case_id=case.case_id,
+                project_id=case.project_id,
+                query=case.query,
+                version=case.version,
+                corpus_hash=case.corpus_hash,
+                evidence=read_evidence(self._reading, case.case_id),
+                run=run,
+                candidates=read_candidates(self._reading, case.run_id),
+            )
+
+    def corpora(self) -> Iterator[FrozenCorpus]:
+        for corpus_hash in sorted({case.corpus_hash for case in self._cases}):
+            (effective_hash,) = self._reading.execute(EFFECTIVE_HASH, (corpus_hash,)).fetchone()
+            resources = read_frozen_manifest(self._reading, corpus_hash)
+            yield FrozenCorpus(corpus_hash, effective_hash, resources)
+
+    def resource_hashes(self, corpus_hash: str) -> Mapping[str, str]:
+        if corpus_hash not in self._hashes:
+            self._hashes[corpus_hash] = dict(self._reading.execute(HASHES, (corpus_hash,)))
+            if len(self._hashes) > CORPORA_AT_HAND:
+                self._hashes.popitem(last=False)
+        self._hashes.move_to_end(corpus_hash)
+        return self._hashes[corpus_hash]
+
+    def body_hashes(self) -> Sequence[str]:
+        named: set[str] = set()
+        for corpus_hash in {case.corpus_hash for case in self._cases}:
+            named.update(row[0] for row in self._reading.execute(BODIES, (corpus_hash,)))
+        return sorted(named)
+
+    def body(self, body_sha256: str) -> str:
+        """One body.
+
+        Raises:
+            Conflict: ``busy``, when it was collected after the set was opened.
+        """
+        try:
+            return self._blobs.read(body_sha256).decode("utf-8")
+        except Failure as error:
+            raise Conflict(
+                "busy",
+                "the frozen bodies changed while they were read",
+                "A case was deleted meanwhile; try again.",
+            ) from error
+
+    @property
+    def _reading(self) -> sqlite3.Connection:
+        assert self._connection is not None, "an empty set has no cases to read"
+        return self._connection
+
+    def _fault_of(self, case: Case) -> str | None:
+        """Why a ready Case cannot be scored or exported; reasons name no path outside the corpus."""
+        if not case.evidence_count:
+            return "it is ready without evidence: the store was changed by hand"
+        if read_source_run(self._reading, case.run_id) is None:
+            return "its source run is gone"
+        if case.corpus_hash not in self._corpora:
+            self._corpora[case.corpus_hash] = self._fault_of_corpus(case.corpus_hash)
+        return self._corpora[case.corpus_hash]
+
+    def _fault_of_corpus(self, corpus_hash: str) -> str | None:
+        row = self._reading.execute(EFFECTIVE_HASH, (corpus_hash,)).fetchone()
+        resources = read_frozen_manifest(self._reading, corpus_hash)
+        manifest = canonical_manifest(resources)
+        if row is None or hashlib.sha256(manifest).hexdigest() != corpus_hash:
+            return "its frozen manifest is damaged"
+        for resource in resources:
+            if not self._is_sound(resource.body_sha256):
+                return f"the frozen body of {resource.path} is missing or damaged"
+        return None
+
+    def _is_sound(self, body_sha256: str) -> bool:
+        if body_sha256 not in self._sound:
+            try:
+                self._blobs.read(body_sha256).decode("utf-8")
+            except (Failure, UnicodeDecodeError):
+                self._sound[body_sha256] = False
+            else:
+                self._sound[body_sha256] = True
+        return self._sound[body_sha256]
