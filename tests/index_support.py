@@ -59,7 +59,9 @@ def memory_of(resources: Sequence[SourceResource] | Mapping[str, str]) -> Effect
     return EffectiveMemory(tuple(resources), effective_hash(pairs), (), (), ())
 
 
-def notes(count: int, words: int = 60, seed: int = 0, changed: Sequence[int] = ()) -> dict[str, str]:
+def notes(
+    count: int, words: int = 60, seed: int = 0, changed: Sequence[int] = ()
+) -> dict[str, str]:
     """``count`` small notes; those numbered in ``changed`` have another text."""
     return {
         f"notes/{number:04}.md": _note(number, words, seed + (1000 if number in changed else 0))
@@ -68,7 +70,9 @@ def notes(count: int, words: int = 60, seed: int = 0, changed: Sequence[int] = (
 
 
 def _note(number: int, words: int, seed: int) -> str:
-    chosen = [VOCABULARY[(number * 31 + at * 7 + at * at * seed) % len(VOCABULARY)] for at in range(words)]
+    chosen = [
+        VOCABULARY[(number * 31 + at * 7 + at * at * seed) % len(VOCABULARY)] for at in range(words)
+    ]
     return f"# Note {number} of {seed}\n\n" + " ".join(chosen) + "\n"
 
 
@@ -228,8 +232,7 @@ def moved(memory: EffectiveMemory, lines: int) -> EffectiveMemory:
     return replace(
         memory,
         resources=tuple(
-            replace(each, body_first_line=each.body_first_line + lines)
-            for each in memory.resources
+            replace(each, body_first_line=each.body_first_line + lines) for each in memory.resources
         ),
     )
 

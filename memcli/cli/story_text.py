@@ -31,10 +31,10 @@ def story_lines(display: Display, story: Story) -> Iterator[str]:
         memory += f": {story.memory_detail}"
     if story.other_file:
         memory += f" [{story.other_file}]"
-    yield safe_line(f"memory    {memory}")
-    yield safe_line(f"head      {story.revision_id} {_HEAD[story.head]}")
+    yield f"memory  {safe_line(memory)}"
+    yield f"head    {story.revision_id} {_HEAD[story.head]}"
     for near in story.near:
-        yield safe_line(f"near      {near}")
+        yield f"near    {safe_line(near)}"
     for unit in story.units:
         yield ""
         yield from _unit_lines(display, story, unit, OUTCOMES[unit.outcome])
@@ -43,7 +43,7 @@ def story_lines(display: Display, story: Story) -> Iterator[str]:
 def _unit_lines(display: Display, story: Story, unit: UnitStory, outcome: str) -> Iterator[str]:
     yield display.style(safe_line(unit.unit_key), "path")
     if unit.heading_path:
-        yield safe_line(f"  heading {' > '.join(unit.heading_path)}")
+        yield f"  heading {safe_line(' > '.join(unit.heading_path))}"
     yield f"  line    {unit.locator.start_line}-{unit.locator.end_line}, {unit.token_count} tokens"
     if unit.exact_rank:
         yield f"  name    place {unit.exact_rank}: the query is (the start of) its name"

@@ -1,4 +1,4 @@
-"""Reads a fixture back as an evaluation set, and refuses one that is not exactly what was written."""
+"""Reads a fixture back as an evaluation set; refuses one that is not just what was written."""
 
 from __future__ import annotations
 

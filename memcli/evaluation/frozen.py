@@ -64,7 +64,7 @@ class ExcludedCase:
 
 
 class EvaluationSet(Protocol):
-    """Frozen Cases and their corpora. Everything comes sorted, so that writers are deterministic."""
+    """Frozen Cases and their corpora; everything comes sorted, for deterministic writers."""
 
     @property
     def case_count(self) -> int:

@@ -155,7 +155,7 @@ class StoredSet:
         return self._connection
 
     def _fault_of(self, case: Case) -> str | None:
-        """Why a ready Case cannot be scored or exported; reasons name no path outside the corpus."""
+        """Why a ready Case cannot be scored; as exports hold it, it names no path of this host."""
         if not case.evidence_count:
             return "it is ready without evidence: the store was changed by hand"
         if read_source_run(self._reading, case.run_id) is None:

@@ -65,7 +65,7 @@ def is_gone(mark: ProcessMark | None, age_seconds: float) -> bool:
     if stat is None:
         return not _answers(mark.pid) or too_old
     state, started = stat
-    return state in "ZXx" or (mark.started is not None and False)
+    return state in "ZXx" or (mark.started is not None and started != mark.started)
 
 
 def _boot() -> str | None:

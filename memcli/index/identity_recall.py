@@ -9,30 +9,40 @@ from memcli.index.stored import IdentityHit
 # Above every string that begins with the prefix: no text holds this noncharacter.
 _ABOVE = "\U0010ffff"
 
-_EQUAL_ID = "folded_id = :query"
-_EQUAL_NAME = "folded_path = :query OR folded_title = :query"
-_PREFIX = " OR ".join(
-    f"(folded_{name} >= :query AND folded_{name} < :above)" for name in ("id", "path", "title")
+def _resources(condition: str) -> str:
+    return (
+        "SELECT ordinal FROM search_resources"
+        f" WHERE revision_id = :revision AND {condition} AND unit_count > 0"
+    )
+
+
+# Each name is asked for by itself, so that each question has its index.
+_EQUAL_ID = _resources("folded_id = :query")
+_EQUAL_NAME = " UNION ".join(
+    _resources(f"folded_{name} = :query") for name in ("path", "title")
+)
+_EXCEPT_NAMES = " EXCEPT ".join(
+    _resources(f"folded_{name} = :query") for name in ("path", "title")
+)
+_PREFIX = " UNION ".join(
+    _resources(f"folded_{name} >= :query AND folded_{name} < :above")
+    for name in ("id", "path", "title")
 )
 
 # Each tier's first places belong to its first resources: of two matching resources the
 # earlier has the better place at every position, so at most :places of them can appear.
 _TIER = """
-    WITH matching AS (
-        SELECT ordinal, first_unit, unit_count FROM search_resources
-        WHERE revision_id = :revision AND unit_count > 0
-            AND ({condition}) AND NOT ({earlier})
-        ORDER BY ordinal LIMIT :places
-    )
-    SELECT u.unit_rowid FROM matching m JOIN search_units u
-        ON u.revision_id = :revision
-        AND u.ordinal BETWEEN m.first_unit AND m.first_unit + m.unit_count - 1
-    ORDER BY u.ordinal - m.first_unit, m.ordinal LIMIT :places
+    WITH named AS ({named}), first AS (SELECT ordinal FROM named ORDER BY +ordinal LIMIT :places)
+    SELECT u.unit_rowid FROM first f
+        JOIN search_resources r ON r.revision_id = :revision AND r.ordinal = f.ordinal
+        JOIN search_units u ON u.revision_id = :revision
+            AND u.ordinal BETWEEN r.first_unit AND r.first_unit + r.unit_count - 1
+    ORDER BY u.ordinal - r.first_unit, r.ordinal LIMIT :places
 """
 _TIERS = (
-    (1, _TIER.format(condition=_EQUAL_ID, earlier="0")),
-    (2, _TIER.format(condition=_EQUAL_NAME, earlier=_EQUAL_ID)),
-    (3, _TIER.format(condition=_PREFIX, earlier=f"{_EQUAL_ID} OR {_EQUAL_NAME}")),
+    (1, _TIER.format(named=_EQUAL_ID)),
+    (2, _TIER.format(named=f"{_EQUAL_NAME} EXCEPT {_EQUAL_ID}")),
+    (3, _TIER.format(named=f"{_PREFIX} EXCEPT {_EQUAL_ID} EXCEPT {_EXCEPT_NAMES}")),
 )
 
 

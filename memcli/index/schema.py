@@ -110,9 +110,9 @@ CREATE_FTS = (
 
 _INDEXES = (
     ("search_resources", ("revision_id", "ordinal"), True),
-    ("search_resources", ("revision_id", "folded_id"), False),
-    ("search_resources", ("revision_id", "folded_path"), False),
-    ("search_resources", ("revision_id", "folded_title"), False),
+    ("search_resources", ("revision_id", "folded_id", "ordinal", "unit_count"), False),
+    ("search_resources", ("revision_id", "folded_path", "ordinal", "unit_count"), False),
+    ("search_resources", ("revision_id", "folded_title", "ordinal", "unit_count"), False),
     ("search_units", ("revision_id", "ordinal", "unit_rowid"), True),
     ("search_units", ("revision_id", "unit_key"), True),
 )

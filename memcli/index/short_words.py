@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
+import string
 from collections.abc import Iterator, Sequence
 
 from memcli.index.text_folding import fts_text, trigram_fold
 
 # Best column first.
 _ROWS = "SELECT rowid, path, title, heading, body FROM search_units_fts"
+_INSIDE = frozenset(string.ascii_lowercase + string.digits + "_")
 _UNIT_ORDER = "SELECT unit_rowid FROM search_units WHERE revision_id = ? ORDER BY ordinal"
 
 
@@ -39,22 +40,29 @@ def _matches(
     connection: sqlite3.Connection, words: Sequence[str]
 ) -> Iterator[tuple[int, int, int]]:
     """(rowid, distinct words found, number of the best column that holds one)."""
-    tests = [(word, _whole_word(word) if word.isascii() else None) for word in words]
     for rowid, *columns in connection.execute(_ROWS):
+        # No word holds a line feed, so that none is found over the edge of a column.
+        whole = trigram_fold("\n".join(columns))
+        if not any(word in whole for word in words):
+            continue
         texts = [trigram_fold(column) for column in columns]
         best = [
-            next(
-                # The plain test is far cheaper than the pattern, and mostly says no.
-                (at for at, text in enumerate(texts)
-                 if word in text and (pattern is None or pattern.search(text))),
-                None,
-            )
-            for word, pattern in tests
-        ]  # fmt: skip
+            next((at for at, text in enumerate(texts) if _holds(text, word)), None)
+            for word in words
+        ]
         columns_with = [at for at in best if at is not None]
         if columns_with:
             yield rowid, len(columns_with), min(columns_with)
 
 
-def _whole_word(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![0-9a-z_]){re.escape(word)}(?![0-9a-z_])")
+def _holds(text: str, word: str) -> bool:
+    if not word.isascii():
+        return word in text
+    # A pattern with a look-behind would be tried at every character.
+    at = text.find(word)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
+        if before not in _INSIDE and after not in _INSIDE:
+            return True
+        at = text.find(word, at + 1)
+    return False

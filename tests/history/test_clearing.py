@@ -6,7 +6,7 @@ import random
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -208,6 +208,42 @@ def test_clear_and_recordings_at_once_never_lose_a_body(
     with closing(sqlite3.connect(store.path)) as connection:
         rows = {row[0] for row in connection.execute("SELECT sha256 FROM retrieval_corpus_blobs")}
     assert bodies(store) == rows
+
+
+class DisturbedCorpus(Corpus):
+    """Calls ``disturb`` when its last body is read: those before it are written by then."""
+
+    def __init__(self, bodies: Mapping[str, str], disturb: Callable[[], None]) -> None:
+        super().__init__(bodies)
+        self.disturb = disturb
+
+    def body(self, resource_id: str) -> str:
+        if resource_id == self.resources[-1].resource_id:
+            self.disturb()
+        return super().body(resource_id)
+
+
+def test_bodies_are_not_collected_between_their_writing_and_their_rows(
+    store: HistoryStore, record: Record
+) -> None:
+    impatient = HistoryStore(store.home, store.now, lock_wait_seconds=0.05)
+    written: list[int] = []
+
+    def disturb() -> None:
+        written.append(len(bodies(store)))
+        for collect in (
+            lambda: clear_runs(impatient, project_id=None),
+            lambda: clear_runs(impatient, project_id=None, dry_run=True),
+            lambda: delete_run(impatient, "last", project_id="harbor"),
+        ):
+            with pytest.raises(Conflict) as caught:
+                collect()
+            assert caught.value.code == "busy"
+
+    record(DisturbedCorpus(numbered_corpus(70).bodies, disturb))
+    assert written == [64]
+    assert len(bodies(store)) == 70
+    require_whole(store)
 
 
 def copied(store: HistoryStore, home: Path) -> HistoryStore:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from history.factory import numbered_corpus
 
-from memcli.errors import Conflict, Failure
+from memcli.errors import Conflict
 from memcli.history.inspection import inspect_store
 from memcli.history.locks import file_lock
 from memcli.history.runs import get_run, list_runs
@@ -97,29 +99,33 @@ print(sorted({{"numpy", "sqlite_utils", "llama_cpp", "filelock"}} & set(sys.modu
     assert done.stdout.strip() == "[]"
 
 
+class DisturbedStore(HistoryStore):
+    """While a reader is at work on it, another connection deletes every Run."""
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        with super().reading() as connection, closing(sqlite3.connect(self.path)) as other:
+            assert connection is not None
+
+            def disturb(statement: str) -> None:
+                if "FROM retrieval_run_candidates" in statement:
+                    other.executescript(
+                        "DELETE FROM retrieval_run_candidates; DELETE FROM retrieval_runs;"
+                        "DELETE FROM retrieval_run_resources;"
+                    )
+
+            connection.set_trace_callback(disturb)
+            yield connection
+
+
 def test_a_reader_sees_a_run_and_its_rows_of_one_moment(
-    store: HistoryStore, worker: Worker, record: Record
+    store: HistoryStore, record: Record
 ) -> None:
     record(numbered_corpus(30))
-    churn = worker("record", store.home, "harbor", 40, 30)
-    clearing = worker("clear", store.home, 40)
-    seen = 0
-    while churn.poll() is None:
-        runs = list_runs(store, project_id="harbor", status="succeeded", limit=1)
-        for run in runs:
-            try:
-                detail = get_run(store, run.run_id, project_id="harbor")
-            except Failure as error:
-                if error.code != "run_not_found":
-                    raise
-                continue
-            assert detail.corpus_is_complete
-            assert len(detail.candidates) == 30
-            seen += 1
-    for process in (churn, clearing):
-        _, errors = process.communicate(timeout=120)
-        assert (process.returncode, errors) == (0, "")
-    assert seen > 0
+    detail = get_run(DisturbedStore(store.home, store.now), "last", project_id="harbor")
+    assert len(detail.candidates) == 30
+    assert detail.corpus_is_complete
+    assert list_runs(store, project_id="harbor") == []
 
 
 def test_sharers_hold_a_lock_together_and_an_exclusive_holder_alone(tmp_path: Path) -> None:

@@ -21,7 +21,11 @@ def test_rrf_orders_by_summed_reciprocal_places_then_best_place_then_unit_order(
 
     def key(rowid: int) -> tuple[Fraction, int, int]:
         places = [ranking.index(rowid) + 1 for ranking in (lexical, dense) if rowid in ranking]
-        return (-sum((Fraction(1, 60 + place) for place in places), Fraction(0)), min(places), order[rowid])
+        return (
+            -sum((Fraction(1, 60 + place) for place in places), Fraction(0)),
+            min(places),
+            order[rowid],
+        )
 
     assert [each.unit_rowid for each in fused] == sorted(order, key=key)
     assert [each.rank for each in fused] == list(range(1, len(order) + 1))
