@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from memcli.facade import Memcli, Surroundings
-from memcli.retrieval.activation import Activation
+from memcli.retrieval.activation import Activation, Candidate
 
 SETS = ("med", "cisi", "ray-docs-dev", "cmrc2018-dev")
 
@@ -92,5 +92,5 @@ def rankings(activation: Activation) -> dict[str, list[str]]:
     }
 
 
-def _documents(candidates: list) -> list[str]:  # type: ignore[type-arg]  # of Candidate
+def _documents(candidates: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(each.path.removesuffix(".md") for each in candidates))

@@ -13,13 +13,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from memcli.index.builder import build_index
+from stand_in import StandInEmbedder
+
 from memcli.index.build_report import BuildSummary
+from memcli.index.builder import build_index
 from memcli.index.embedding import EmbeddedPassage, PassageInput
 from memcli.index.storage import IndexStorage
 from memcli.memory.hashing import body_sha256, effective_hash, resource_hash
 from memcli.memory.resource import EffectiveMemory, Scope, SourceResource
-from stand_in import StandInEmbedder
 
 TESTS = Path(__file__).parent
 
@@ -76,11 +77,12 @@ def _note(number: int, words: int, seed: int) -> str:
     return f"# Note {number} of {seed}\n\n" + " ".join(chosen) + "\n"
 
 
-VOCABULARY = (
-    "deploy rollback queue ledger invoice retry timeout cache redis kafka outbox schema migrate "
-    "index vector memory head revision builder reader lock crash token window section heading "
-    "部署 回滚 缓存 超时 docker-compose C++ naïve über Привет мир config.toml a/b x+y the and of to"
-).split()
+WORDS = """
+    deploy rollback queue ledger invoice retry timeout cache redis kafka outbox schema migrate
+    index vector memory head revision builder reader lock crash token window section heading
+    部署 回滚 缓存 超时 docker-compose C++ naïve über Привет мир config.toml a/b x+y the and of to
+"""
+VOCABULARY = WORDS.split()
 
 
 class Revisions:

@@ -19,9 +19,11 @@ def write_tiny_bert(
     scale: float = 1.0,
     positions: int = 512,
     width: int = 32,
+    layers: int = 2,
+    heads: int = 2,
     architecture: str = "bert",
 ) -> Path:
-    """A two-layer BERT; with ``head`` a cross-encoder under RANK pooling.
+    """A BERT of a few layers; with ``head`` a cross-encoder under RANK pooling.
 
     ``scale`` multiplies the head's last layer: 0 makes one that scores all alike.
     """
@@ -30,9 +32,9 @@ def write_tiny_bert(
     writer.add_name("tiny")
     writer.add_context_length(positions)
     writer.add_embedding_length(width)
-    writer.add_block_count(2)
+    writer.add_block_count(layers)
     writer.add_feed_forward_length(width * 2)
-    writer.add_head_count(2)
+    writer.add_head_count(heads)
     writer.add_layer_norm_eps(1e-12)
     writer.add_causal_attention(False)
     writer.add_file_type(0)
@@ -68,7 +70,7 @@ def write_tiny_bert(
     tensor("position_embd.weight", positions, width)
     tensor("token_embd_norm.weight", width)
     tensor("token_embd_norm.bias", width)
-    for layer in range(2):
+    for layer in range(layers):
         for part in ("attn_q", "attn_k", "attn_v", "attn_output"):
             tensor(f"blk.{layer}.{part}.weight", width, width)
             tensor(f"blk.{layer}.{part}.bias", width)

@@ -106,7 +106,7 @@ class Status:
         """What ``status --json`` prints."""
         memory = self.memory
         return {
-            "schema": "memcli.status",
+            "schema": "memcli.status.v1",
             "project": {
                 "root": str(self.root),
                 "found_by": self.found_by,

@@ -26,7 +26,7 @@ class BuildReport:
         """What ``index build --json`` prints."""
         summary = self.summary
         return {
-            "schema": "memcli.index_build",
+            "schema": "memcli.index.build.v1",
             "revision_id": summary.revision_id,
             "effective_hash": summary.effective_hash,
             "created": summary.created,
@@ -66,7 +66,7 @@ class RevisionListing:
     def document(self) -> dict[str, Any]:
         """What ``index list --json`` prints."""
         return {
-            "schema": "memcli.index_list",
+            "schema": "memcli.index.list.v1",
             "head": self.head.head,
             "previous": self.head.previous,
             "revisions": [revision_document(each) for each in self.revisions],
@@ -98,7 +98,7 @@ class HeadView:
     def document(self) -> dict[str, Any]:
         """What ``head show --json`` prints."""
         return {
-            "schema": "memcli.head",
+            "schema": "memcli.head.show.v1",
             "head": self.head.head,
             "previous": self.head.previous,
             "changed_at": self.head.changed_at,
@@ -115,7 +115,7 @@ class MemoryView:
     def document(self) -> dict[str, Any]:
         """What ``memory list --json`` prints."""
         return {
-            "schema": "memcli.memory_list",
+            "schema": "memcli.memory.list.v1",
             "effective_hash": self.memory.effective_hash,
             "resources": [resource_document(each) for each in self.memory.resources],
             "left_out": [left_out_document(each) for each in self.memory.left_out],
@@ -135,7 +135,7 @@ class NoteView:
     def document(self) -> dict[str, Any]:
         """What ``memory show --json`` prints."""
         document: dict[str, Any] = {
-            "schema": "memcli.memory_show",
+            "schema": "memcli.memory.show.v1",
             "resource": resource_document(self.resource) | {"body": self.resource.body},
             "shadowed": [left_out_document(each) for each in self.shadowed],
             "warnings": [warning_document(each) for each in self.warnings],

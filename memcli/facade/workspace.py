@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.configuration import Configuration, resolve_configuration
 from memcli.errors import Failure, InvalidInput
+from memcli.facade.run_access import RunAccess
 from memcli.facade.surroundings import Surroundings
 from memcli.history.projects import CentralRegistry
 from memcli.history.store import HistoryStore
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-class Memcli:
+class Memcli(RunAccess):
     """Opened on a project; loads models on first use and frees them in ``close``.
 
     Heavy parts are imported where they are used, so that a listing command
@@ -234,7 +235,7 @@ class Memcli:
             tuple(
                 each
                 for each in memory.left_out
-                if each.disposition is Disposition.SHADOWED and each.path == resource.path
+                if each.disposition is Disposition.SHADOWED and each.by == resource.path
             ),
             tuple(each for each in memory.warnings if each.path == resource.path),
             cut,

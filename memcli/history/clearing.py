@@ -68,7 +68,7 @@ def clear_runs(
 
     if not require_sound_file(store.path):
         return ClearSummary(project_id, 0, 0, 0, 0, dry_run, ())
-    return _collect(store, project_id, delete, dry_run)
+    return delete_and_collect(store, project_id, delete, dry_run=dry_run)
 
 
 def delete_run(store: HistoryStore, reference: str, *, project_id: str) -> ClearSummary:
@@ -89,7 +89,7 @@ def delete_run(store: HistoryStore, reference: str, *, project_id: str) -> Clear
 
     if not require_sound_file(store.path):
         raise run_not_found(reference, "there are no runs yet")
-    return _collect(store, project_id, delete, dry_run=False)
+    return delete_and_collect(store, project_id, delete)
 
 
 def forget_project(store: HistoryStore, project_id: str, *, dry_run: bool = False) -> ClearSummary:
@@ -114,7 +114,7 @@ def forget_project(store: HistoryStore, project_id: str, *, dry_run: bool = Fals
 
     if not require_sound_file(store.path):
         raise _unknown_project(project_id)
-    return _collect(store, project_id, delete, dry_run)
+    return delete_and_collect(store, project_id, delete, dry_run=dry_run)
 
 
 def refuse_source_of_case(connection: sqlite3.Connection, run_id: str, what: str) -> None:
@@ -128,13 +128,18 @@ def refuse_source_of_case(connection: sqlite3.Connection, run_id: str, what: str
         )
 
 
-def _collect(
+def delete_and_collect(
     store: HistoryStore,
     project_id: str | None,
     delete: Callable[[sqlite3.Connection], tuple[int, int]],
-    dry_run: bool,
+    *,
+    dry_run: bool = False,
 ) -> ClearSummary:
-    """Step 2 of the protocol: rows in one transaction, then the files that no row names."""
+    """Step 2 of the protocol: rows in one transaction, then the files that no row names.
+
+    ``delete`` deletes rows in that transaction and returns how many Runs and
+    Cases; manifests, corpora and bodies that nothing names then go with them.
+    """
     backups = tuple(path.name for path in backup_copies(store.home))
     try:
         runs, cases, files = _delete_rows_then_files(store, delete, dry_run)
@@ -160,7 +165,7 @@ def _delete_rows_then_files(
             delete_unnamed_rows(connection)
             files = list(blobs.unnamed(row[0] for row in connection.execute(NAMED_BODIES)))
         if not dry_run:
-            pass
+            blobs.unlink(path for path, _ in files)
             _empty_journal(connection)
     return runs, cases, files
 

@@ -63,26 +63,36 @@ def require_sound_file(path: Path) -> bool:
     Raises:
         Failure: ``store_damaged``.
     """
-    try:
-        with path.open("rb") as stream:
-            header = stream.read(HEADER_BYTES)
-            size = os.fstat(stream.fileno()).st_size
-    except FileNotFoundError:
-        if trace := _trace_of_data(path):
-            raise damaged(path, f"is missing, though {trace} is there") from None
-        return False
-    except OSError as error:
-        raise damaged(path, f"cannot be read: {error.strerror}") from error
-    if size == 0:
-        if trace := _trace_of_data(path):
-            raise damaged(path, f"is empty (zero bytes), though {trace} is there")
-        return False
+    header, size = _beginning(path)
+    if size <= 0:
+        trace = _trace_of_data(path)
+        if trace is None:
+            return False
+        # Another process may have made the store, and filled it, between the two looks.
+        header, size = _beginning(path)
+        if size <= 0:
+            what = "is missing" if size < 0 else "is empty (zero bytes)"
+            raise damaged(path, f"{what}, though {trace} is there")
     if not header.startswith(MAGIC):
         raise damaged(path, "is not an SQLite database")
     expected = _promised_size(header)
     if size < expected and not _has_content(_beside(path, "-wal")):
-        raise damaged(path, f"is cut short: {size:,} of {expected:,} bytes")
+        # No journal any more: a checkpoint that was at work has grown the file by now.
+        size = path.stat().st_size
+        if size < expected:
+            raise damaged(path, f"is cut short: {size:,} of {expected:,} bytes")
     return True
+
+
+def _beginning(path: Path) -> tuple[bytes, int]:
+    """Header and size in bytes; size -1 for a file that is not there."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(HEADER_BYTES), os.fstat(stream.fileno()).st_size
+    except FileNotFoundError:
+        return b"", -1
+    except OSError as error:
+        raise damaged(path, f"cannot be read: {error.strerror}") from error
 
 
 def _promised_size(header: bytes) -> int:

@@ -101,6 +101,10 @@ class RevisionReader:
     def unit_count(self) -> int:
         return self.revision.unit_count
 
+    def lift_deadline(self) -> None:
+        """Stop asking the interrupt check: what follows is outside the activation's deadline."""
+        self._connection.set_progress_handler(None, 0)
+
     def identity_hits(
         self, folded_query: str, prefix_limit: int, limit: int = MOST_LEXICAL
     ) -> list[IdentityHit]:

@@ -176,13 +176,13 @@ class _Walker:
         if not is_inside(real, tree.real_root):
             detail = "it links to a file outside the source"
             self._skip(tree, inside, path, "symlink_outside", detail)
+        elif target := self.found.get(real):
+            detail = "the file it links to is memory itself"
+            self._skip(tree, inside, path, "symlink_duplicate", detail, target.path)
         elif CLOSED.intersection(os.path.relpath(real, tree.real_root).split(os.sep)):
             self._skip(tree, inside, path, "symlink_outside", "it links into a closed directory")
         elif not os.path.isfile(real):
             self._skip(tree, inside, path, "not_a_file", "it links to something that is no file")
-        elif target := self.found.get(real):
-            detail = "the file it links to is memory itself"
-            self._skip(tree, inside, path, "symlink_duplicate", detail, target.path)
         else:
             self._take(tree, inside, path, real)
 

@@ -13,7 +13,7 @@ import orjson
 from memcli.errors import InvalidInput
 from memcli.retrieval.activation import CHAIN
 
-STATE_SCHEMA = "memcli.activation_state"
+STATE_SCHEMA = "memcli.activation_state.v1"
 STATE_VERSION = 1
 MOST_HELD = 256
 

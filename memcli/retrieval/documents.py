@@ -7,7 +7,7 @@ from typing import Any
 
 from memcli.retrieval.activation import Activation, Candidate
 
-ACTIVATE_SCHEMA = "memcli.activate"
+ACTIVATE_SCHEMA = "memcli.activate.v1"
 
 
 def activation_document(

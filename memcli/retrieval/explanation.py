@@ -18,7 +18,7 @@ from memcli.retrieval.activation import Activation, Candidate
 from memcli.retrieval.assembly import NOT_RERANKED
 from memcli.retrieval.query_terms import parse_query
 
-WHY_SCHEMA = "memcli.why"
+WHY_SCHEMA = "memcli.why.v1"
 
 OUTCOMES = {
     "returned": "returned",

@@ -31,7 +31,7 @@ def test_json_is_one_document_on_stdout_whatever_llama_cpp_says(memcli: Run) -> 
     assert done.status == 0
     assert done.err == ""
     document = done.document
-    assert document["schema"] == "memcli.activate"
+    assert document["schema"] == "memcli.activate.v1"
     assert document["chain"] == "agent_activation.v2"
     assert paths(document)[0] == "docs/rollback.md"
     assert set(document) == {

@@ -176,9 +176,7 @@ def record_run(store: HistoryStore, searched: Corpus | None = None, **changes: A
     searched = searched or corpus()
     activation = make_activation(searched, **{"timings_us": TIMINGS, **changes})
     with RunRecorder(store) as recorder:
-        run_id = recorder.begin(
-            activation.project_id, activation.query, None, ActivationLimits()
-        )
+        run_id = recorder.begin(activation.project_id, activation.query, None, ActivationLimits())
         recorder.succeed(run_id, activation, searched)
     return run_id
 

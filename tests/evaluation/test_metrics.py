@@ -39,7 +39,6 @@ def test_metrics_equal_the_golden_table(
     places: tuple[int, ...], relevant: int, recall: float, ndcg: float, mrr: float
 ) -> None:
     gains = gains_at(places)
-    # The table gives ten digits, so half of the last one is allowed beside 1e-9.
     assert recall_at(gains, relevant) == pytest.approx(recall, abs=1e-9)
     assert ndcg_at(gains, relevant) == pytest.approx(ndcg, abs=1e-9)
     assert mrr_at(gains, relevant) == pytest.approx(mrr, abs=1e-9)

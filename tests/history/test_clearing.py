@@ -231,11 +231,12 @@ def test_bodies_are_not_collected_between_their_writing_and_their_rows(
 
     def disturb() -> None:
         written.append(len(bodies(store)))
-        for collect in (
+        collectors: list[Callable[[], object]] = [
             lambda: clear_runs(impatient, project_id=None),
             lambda: clear_runs(impatient, project_id=None, dry_run=True),
             lambda: delete_run(impatient, "last", project_id="harbor"),
-        ):
+        ]
+        for collect in collectors:
             with pytest.raises(Conflict) as caught:
                 collect()
             assert caught.value.code == "busy"

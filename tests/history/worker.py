@@ -139,7 +139,7 @@ def try_to_record(home: str, how: str, number: str = "0") -> None:
     """Record where that may fail; what the caller would print as a warning."""
     if how == "nobody" and os.geteuid() == 0:
         # Python itself may lie where nobody else may read: load what is loaded late.
-        for module in ("concurrent.futures.thread", "encodings.idna", "sqlite_utils"):
+        for module in ("concurrent.futures.thread", "sqlite_utils", "urllib.parse"):
             importlib.import_module(module)
         os.setgid(NOBODY)
         os.setuid(NOBODY)

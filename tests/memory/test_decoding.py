@@ -112,7 +112,7 @@ def test_a_file_that_became_a_link_since_the_walk_is_not_followed(tmp_path: Path
     assert (document.reason, seen) == ("unreadable", None)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.usefixtures("rights_matter")
 def test_a_file_without_the_right_to_read_it_is_unreadable(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("x")

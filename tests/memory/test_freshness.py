@@ -82,7 +82,7 @@ def test_edits_additions_and_removals_are_noticed(
     write: Write, watch: Callable[[], Watched]
 ) -> None:
     write("edited.md")
-    write("docs/removed.md").unlink
+    write("docs/removed.md")
     watched = watch()
     write("edited.md", "something else\n")
     write("docs/added.md")
@@ -156,6 +156,7 @@ def test_an_ignore_file_that_appears_changes_or_goes_is_noticed(
     watched = watch()
     write(name, "other.md\n")
     assert watched.changed() == [name]
+    watched = watch()
     (root / name).unlink()
     assert watched.changed() == [name]
 
@@ -261,7 +262,7 @@ def test_a_root_whose_name_is_not_utf8_can_be_recorded(
     assert watched.changed() == ["ünï.md"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.usefixtures("rights_matter")
 def test_a_file_or_directory_that_becomes_readable_is_noticed(
     root: Path, write: Write, watch: Callable[[], Watched]
 ) -> None:
@@ -279,9 +280,11 @@ def test_a_file_or_directory_that_becomes_readable_is_noticed(
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{}", b"[]", b"null", b'{"format": 2}', b'{"format": 1, "fingerprint": "x"}']
-    + [b'{"format": 1, "fingerprint": "x", "files": [[1, 2, 3]], "directories": []}']
-    + [b'{"format": 1, "fingerprint": "x", "files": [["a", 1]], "directories": []}'],
+    [
+        *(b"", b"{}", b"[]", b"null", b'{"format": 2}', b'{"format": 1, "fingerprint": "x"}'),
+        b'{"format": 1, "fingerprint": "x", "files": [[1, 2, 3]], "directories": []}',
+        b'{"format": 1, "fingerprint": "x", "files": [["a", 1]], "directories": []}',
+    ],
 )
 def test_a_damaged_record_is_no_record(data: bytes) -> None:
     assert SeenRecord.from_bytes(data) is None

@@ -65,7 +65,7 @@ def test_file_times_and_rights_enter_no_hash(
     configuration = resolve_configuration(root, environ, {})
     before = effective_memory(configuration, environ)
     os.utime(root / "a.md", (time, time))
-    (root / "a.md").chmod(mode | 0o400)
+    (root / "a.md").chmod(mode | 0o600)
     after = effective_memory(configuration, environ)
     assert after.effective_hash == before.effective_hash
     assert after.resources == before.resources

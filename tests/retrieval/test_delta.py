@@ -85,7 +85,7 @@ def test_a_state_and_a_whole_answer_are_both_accepted() -> None:
     state = state_document("p", [HeldUnit("k", A)])
     assert read_state(state, "p") == (HeldUnit("k", A),)
     assert parse_state(orjson.dumps(state), "p") == (HeldUnit("k", A),)
-    answer = {"schema": "memcli.activate", "fragments": [], "state": state}
+    answer = {"schema": "memcli.activate.v1", "fragments": [], "state": state}
     assert read_state(answer, "p") == (HeldUnit("k", A),)
 
 

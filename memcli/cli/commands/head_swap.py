@@ -36,7 +36,7 @@ def command(
     if display.json:
         display.document(
             {
-                "schema": "memcli.head_swap",
+                "schema": "memcli.head.swap.v1",
                 "head": change.head,
                 "previous": change.previous,
                 "moved": change.moved,

@@ -1,0 +1,116 @@
+"""Show one Retrieval Run: the query, what was searched, where time went, every candidate.
+
+\b
+Examples:
+  memcli runs show last
+  memcli runs show 3f2a
+  memcli runs show last --candidate 1
+  memcli runs show last --candidate docs/deploy.md#/rolling-back~0.0
+  memcli runs show 3f2a --json
+
+RUN is an id, a unique beginning of one, or `last`. A candidate is named by its
+key, by a unique beginning of it, or by its place in the fusion (the column rrf).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memcli.cli.options import Invocation
+from memcli.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from memcli.facade.run_views import RunView
+
+
+def command(
+    invocation: Invocation,
+    run: Annotated[str, typer.Argument(help="Run id, its beginning, or last.")] = "last",
+    candidate: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="One candidate's whole story, with its text."),
+    ] = None,
+    resources: Annotated[
+        bool, typer.Option("--resources", help="The manifest of what was searched.")
+    ] = False,
+) -> None:
+    if candidate is not None and resources:
+        raise InvalidInput("usage", "give --candidate or --resources, not both")
+    with invocation.open() as memcli:
+        view = memcli.get_retrieval_run(run)
+    display = invocation.display
+    if view.other_project:
+        display.message(f"note: a run of another project: {view.other_project}")
+    if candidate is not None:
+        _print_candidate(invocation, view, candidate)
+    elif display.json:
+        display.document(view.document())
+    elif resources:
+        _print_resources(invocation, view)
+    else:
+        _print_run(invocation, view)
+
+
+def _print_run(invocation: Invocation, view: RunView) -> None:
+    from memcli.cli.candidate_text import candidate_lines
+    from memcli.cli.run_text import fragment_lines, heading_lines, time_lines
+
+    display = invocation.display
+    display.lines(
+        [
+            *heading_lines(display, view),
+            *time_lines(display, view.run.timings_us),
+            *candidate_lines(display, view),
+            *fragment_lines(display, view),
+        ]
+    )
+    if view.detail.candidates:
+        display.hint(f"one candidate: memcli runs show {view.run.run_id} --candidate 1")
+
+
+def _print_candidate(invocation: Invocation, view: RunView, asked: str) -> None:
+    from memcli.cli.candidate_text import candidate_story
+
+    display = invocation.display
+    found = view.candidate(asked)
+    if display.json:
+        display.document(view.candidate_document(found))
+        return
+    display.lines(candidate_story(display, view, found))
+
+
+def _print_resources(invocation: Invocation, view: RunView) -> None:
+    from memcli.cli.fitted_table import show_table
+
+    display = invocation.display
+    if not view.detail.resources:
+        display.message(f"no corpus is stored with a run that {_why_no_corpus(view)}")
+        return
+    show_table(
+        display,
+        [
+            "ordinal", "scope", "kind", "path", "title", "description", "resource_id",
+            "resource_hash", "body_sha256",
+        ],
+        [
+            [
+                str(each.ordinal),
+                each.scope,
+                each.kind,
+                each.path,
+                each.title,
+                each.description,
+                each.resource_id,
+                each.resource_hash,
+                each.body_sha256,
+            ]
+            for each in view.detail.resources
+        ],
+        elastic=("path", "title", "description", "resource_id", "resource_hash", "body_sha256"),
+    )  # fmt: skip
+
+
+def _why_no_corpus(view: RunView) -> str:
+    return {"succeeded": "searched an empty memory"}.get(view.run.status, view.run.status)

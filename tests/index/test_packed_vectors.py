@@ -1,0 +1,101 @@
+"""The packed files: mapped when intact, made again when not."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from index_support import build, notes
+
+from memcli.index.packed_arrays import read_arrays, word_sum, write_arrays
+from memcli.index.reader import open_head
+from memcli.index.storage import IndexStorage
+from memcli.index.vectors import read_vectors
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=70))
+def test_the_word_sum_is_that_of_the_bytes_as_little_endian_words(content: bytes) -> None:
+    padded = content + bytes(-len(content) % 8)
+    expected = sum(int.from_bytes(padded[at : at + 8], "little") for at in range(0, len(padded), 8))
+    assert word_sum(np.frombuffer(content, dtype=np.uint8)) == expected % 2**64
+
+
+def test_arrays_come_back_as_they_were_written(tmp_path: Path) -> None:
+    arrays = {
+        "a": np.arange(7, dtype=np.int32),
+        "b": np.random.default_rng(0).standard_normal((3, 5)).astype(np.float32),
+        "none": np.empty((0, 4), dtype=np.float32),
+    }
+    path = tmp_path / "file.bin"
+    write_arrays(path, "r1", arrays)
+    packed = read_arrays(path, "r1")
+    assert packed is not None
+    for name, array in arrays.items():
+        assert np.array_equal(packed.arrays[name], array)
+        assert packed.arrays[name].dtype == array.dtype
+        assert packed.is_intact(name)
+    assert read_arrays(path, "r2") is None
+    assert read_arrays(tmp_path / "absent", "r1") is None
+    assert [it.name for it in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_vectors_are_mapped_not_copied(storage: IndexStorage) -> None:
+    summary = build(storage, notes(20))
+    matrix = read_vectors(storage, summary.revision_id, 20, 32)
+    assert matrix is not None
+    assert isinstance(matrix.base, np.memmap)
+    assert not matrix.flags.writeable
+    assert read_vectors(storage, summary.revision_id, 21, 32) is None
+    assert read_vectors(storage, summary.revision_id, 20, 16) is None
+
+
+def damage(path: Path, how: str) -> None:
+    content = bytearray(path.read_bytes())
+    match how:
+        case "absent":
+            path.unlink()
+            return
+        case "empty":
+            content = bytearray()
+        case "truncated":
+            content = content[: len(content) - 64]
+        case "header":
+            content[20] ^= 0xFF
+        case "zeroed":
+            content[-500:] = bytes(500)
+        case "one bit":
+            content[random.Random(3).randrange(300, len(content))] ^= 0x10
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["absent", "empty", "truncated", "header", "zeroed", "one bit"])
+def test_a_damaged_vectors_file_changes_no_answer_and_is_made_again(
+    storage: IndexStorage, how: str
+) -> None:
+    summary = build(storage, notes(20))
+    path = storage.vectors(summary.revision_id)
+    original = path.read_bytes()
+    with open_head(storage) as reader:
+        expected = np.array(reader.vectors())
+    damage(path, how)
+    assert read_vectors(storage, summary.revision_id, 20, 32) is None
+    with open_head(storage) as reader:
+        assert np.array_equal(reader.vectors(), expected)
+    assert not build(storage, notes(20)).created
+    assert path.read_bytes() == original
+
+
+def test_the_stored_blobs_are_little_endian_float32(storage: IndexStorage) -> None:
+    build(storage, notes(4))
+    with sqlite3.connect(storage.database) as connection:
+        blobs = connection.execute("SELECT vector FROM search_units ORDER BY ordinal").fetchall()
+    with open_head(storage) as reader:
+        stored = np.stack([np.frombuffer(blob, dtype="<f4") for (blob,) in blobs])
+        assert np.array_equal(reader.vectors(), stored)
+        assert np.allclose(np.linalg.norm(stored, axis=1), 1.0, atol=1e-5)
