@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memcli.cli.display import Display
@@ -34,7 +34,7 @@ WIDE = (
 )  # fmt: skip
 NARROW = (
     ("final", "exact", "bm25", "vector", "rrf", "rerank", "unit"),
-    ("score", "tier", "score", "cosine", "score", "score", "relevance, reason"),
+    ("score", "tier", "score", "cosine", "score", "score", "relevance, reason, line"),
 )
 WIDE_UNIT_CELLS = 30
 
@@ -93,7 +93,7 @@ def _styled(
 ) -> Iterator[str]:
     """Header lines, then ``lines_each`` lines for each candidate; returned ones stand out."""
     widths = column_widths(rows)
-    right = range(len(widths) - 1)
+    right = {at for at in range(len(widths) - 1) if rows[0][at] != "reason"}
     lines = [aligned(row, widths, right) for row in rows]
     yield from (display.style(line, "strong") for line in lines[:lines_each])
     for at, candidate in enumerate(candidates, 1):
@@ -121,7 +121,7 @@ def _wide(candidate: RecordedCandidate) -> list[str]:
 
 
 def _narrow(candidate: RecordedCandidate) -> list[list[str]]:
-    reason = outcome(candidate)
+    reason = f"{outcome(candidate)}, {candidate.locator.start_line}"
     if candidate.relevance is not None:
         reason = f"{candidate.relevance:.2f}, {reason}"
     return [
@@ -161,23 +161,24 @@ def _score(score: float | None, digits: int) -> str:
 
 def candidate_story(display: Display, view: RunView, candidate: RecordedCandidate) -> Iterator[str]:
     """One candidate stage by stage, what became of it, and its whole text."""
-    line: Callable[[str, str], str] = lambda name, value: f"{name:<9}{value}"  # noqa: E731
     yield display.style(safe_line(candidate.unit_key), "path")
-    yield line("query", safe_line(view.run.query))
-    yield line("run", view.run.run_id)
+    yield _line("query", safe_line(view.run.query))
+    yield _line("run", view.run.run_id)
     locator = candidate.locator
     lines = f"lines {locator.start_line}-{locator.end_line}"
-    yield line("place", safe_line(f"{candidate.path}, {lines}, {candidate.token_count} tokens"))
+    yield _line("place", safe_line(f"{candidate.path}, {lines}, {candidate.token_count} tokens"))
     if candidate.heading_path:
-        yield line("heading", safe_line(" > ".join(candidate.heading_path)))
-    yield line("resource", safe_line(f"{candidate.resource_id} ({candidate.scope}, {candidate.kind})"))
-    yield line("content", candidate.content_hash)
+        yield _line("heading", safe_line(" > ".join(candidate.heading_path)))
+    yield _line(
+        "resource", safe_line(f"{candidate.resource_id} ({candidate.scope}, {candidate.kind})")
+    )
+    yield _line("content", candidate.content_hash)
     yield ""
     if candidate.exact_rank is not None:
-        yield line("name", f"place {candidate.exact_rank}, tier {candidate.exact_tier}")
-    yield line("bm25", _stage(candidate.bm25_rank, candidate.bm25_score, 4))
-    yield line("vector", _stage(candidate.vector_rank, candidate.vector_score, 4))
-    yield line("fusion", _stage(candidate.rrf_rank, candidate.rrf_score, 5))
+        yield _line("name", f"place {candidate.exact_rank}, tier {candidate.exact_tier}")
+    yield _line("bm25", _stage(candidate.bm25_rank, candidate.bm25_score, 4))
+    yield _line("vector", _stage(candidate.vector_rank, candidate.vector_score, 4))
+    yield _line("fusion", _stage(candidate.rrf_rank, candidate.rrf_score, 5))
     reranked = _stage(candidate.rerank_rank, candidate.rerank_score, 4)
     if candidate.relevance is not None:
         floor = (view.run.limits or {}).get("relevance_floor")
@@ -185,14 +186,18 @@ def candidate_story(display: Display, view: RunView, candidate: RecordedCandidat
         reranked += f" (floor {floor:g})" if isinstance(floor, float) else ""
     if candidate.rerank_truncated:
         reranked += ", its end was cut to fit the model"
-    yield line("rerank", reranked)
+    yield _line("rerank", reranked)
     reason = candidate.exclusion_reason
     if reason is None:
-        yield line("outcome", f"returned at place {candidate.final_rank} ({candidate.action})")
+        yield _line("outcome", f"returned at place {candidate.final_rank} ({candidate.action})")
     else:
-        yield line("outcome", f"{reason}: {REASONS.get(reason, 'not returned')}")
+        yield _line("outcome", f"{reason}: {REASONS.get(reason, 'not returned')}")
     yield ""
     yield from text_lines(view, candidate)
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name:<9}{value}"
 
 
 def _stage(rank: int | None, score: float | None, digits: int) -> str:

@@ -28,12 +28,21 @@ COMMANDS = (
         ("memory", "list"), "memory_list", "List Effective Memory and what was left out of it."
     ),
     Command(("memory", "show"), "memory_show", "Show one note as it is indexed."),
+    Command(("runs", "list"), "runs_list", "List Retrieval Runs, newest first."),
+    Command(("runs", "show"), "runs_show", "Show one Run: what was searched, ranked, returned."),
+    Command(("runs", "diff"), "runs_diff", "Compare two Runs."),
+    Command(("runs", "pin"), "runs_pin", "Keep a Run from retention and clear."),
+    Command(("runs", "unpin"), "runs_unpin", "Let retention and clear have a Run again."),
+    Command(("runs", "delete"), "runs_delete", "Delete one Run for good."),
+    Command(("clear",), "clear", "Delete unpinned Runs and the bodies that nothing needs."),
+    Command(("forget",), "forget", "Delete a project's whole history."),
 )
 
 GROUPS = {
     "index": "Build and list index revisions.",
     "head": "The revision that queries use.",
     "memory": "What the project's memory holds.",
+    "runs": "The traces of past answers.",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import sys
@@ -11,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 
 def _utc_now() -> datetime:
@@ -83,11 +84,31 @@ def _captured_descriptors() -> AbstractContextManager[None]:
     return captured_native_output()
 
 
+class _WholeWrites(io.RawIOBase):
+    """A descriptor that is written whole and at once: nothing is left to flush at exit."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        rest = memoryview(data)
+        while len(rest):
+            rest = rest[os.write(self._descriptor, rest) :]
+        return len(data)
+
+
 def _duplicate(descriptor: int) -> BinaryIO:
     try:
-        return os.fdopen(os.dup(descriptor), "wb", buffering=0)
+        copy = os.dup(descriptor)
     except OSError:  # The caller closed it: what is written goes nowhere, as asked.
-        return open(os.devnull, "wb", buffering=0)
+        copy = os.open(os.devnull, os.O_WRONLY)
+    return cast(BinaryIO, _WholeWrites(copy))
 
 
 def _nothing() -> BinaryIO:

@@ -30,9 +30,7 @@ def show_table(
     display.table(columns, table)
 
 
-def fitted(
-    rows: Sequence[Sequence[str]], cells: int, elastic: Collection[int]
-) -> list[list[str]]:
+def fitted(rows: Sequence[Sequence[str]], cells: int, elastic: Collection[int]) -> list[list[str]]:
     """``rows`` as safe single lines, clipped so that they fit ``cells`` when aligned.
 
     The widest elastic column gives way first, down to 8 cells; only where that
@@ -51,8 +49,7 @@ def fitted(
             # Down to the next widest at once, then evenly.
             widths[widest] = max(shortest, room - others, min(second, widths[widest] - 1))
     return [
-        [clipped(cell, width) for cell, width in zip(row, widths, strict=True)]
-        for row in safe_rows
+        [clipped(cell, width) for cell, width in zip(row, widths, strict=True)] for row in safe_rows
     ]
 
 
@@ -61,9 +58,7 @@ def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
 
 
-def aligned(
-    cells: Sequence[str], widths: Sequence[int], right: Collection[int] = ()
-) -> str:
+def aligned(cells: Sequence[str], widths: Sequence[int], right: Collection[int] = ()) -> str:
     """One line of a table; columns in ``right`` are flush right."""
     padded = []
     for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):

@@ -40,7 +40,7 @@ def run(arguments: list[str], environment: Environment) -> ExitStatus:
 
 
 def _run_command(arguments: list[str], environment: Environment) -> ExitStatus:
-    from memcli.cli.options import GlobalValues, Invocation, Root, from_environment
+    from memcli.cli.options import GlobalValues, Invocation, ReaderGone, Root, from_environment
 
     values = from_environment(environment).over(GlobalValues(json="--json" in arguments))
     root = Root(environment, values, Invocation(environment, values))
@@ -51,6 +51,8 @@ def _run_command(arguments: list[str], environment: Environment) -> ExitStatus:
             raise
         root.invocation.display.error(error)
         return status_of(error)
+    except ReaderGone:
+        return ExitStatus.OK
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except SystemExit as stop:

@@ -45,6 +45,10 @@ GLOBAL_OPTIONS: dict[str, Any] = {
 }
 
 
+class ReaderGone(Exception):
+    """Whoever read the output has closed it: it has seen enough, and nothing is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class GlobalValues:
     """The global options as given, before or after the command's words."""
@@ -153,7 +157,11 @@ def with_global_options(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(ctx: typer.Context, **arguments: Any) -> None:
         given = GlobalValues(**{name: arguments.pop(name) for name in GLOBAL_OPTIONS})
-        function(ctx.find_root().obj.enter(given), **arguments)
+        try:
+            function(ctx.find_root().obj.enter(given), **arguments)
+        except BrokenPipeError as error:
+            # Under this name it passes typer, which would exit with status 1.
+            raise ReaderGone from error
 
     added = global_parameters()
     kept = [

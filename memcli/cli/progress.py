@@ -47,6 +47,8 @@ def bar(display: Display) -> Iterator[Report]:
         highlight=False,
         emoji=False,
         width=display.environment.columns,
+        # A terminal that does not know its height says 0, and would be shown nothing.
+        height=24,
         no_color=not display.error_color,
     )
     progress = Progress(

@@ -19,6 +19,7 @@ STAGES = (
     "open", "load", "lexical", "embed", "vector", "fusion", "rerank", "assembly", "record",
 )  # fmt: skip
 LONGEST_BAR = 40
+EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 LABEL = 11
 
 
@@ -77,7 +78,6 @@ def _searched(run: RunRecord) -> Iterator[str]:
     if run.recipe:
         yield from _recipe(run.recipe)
     if run.limits:
-        # The names say which limit it is; "24 reranked" reads as a count.
         yield from _values("limits", run.limits)
     if run.lexical_terms or run.lexical_skipped:
         yield from _fact("terms", safe_line(", ".join(run.lexical_terms)) or "none")
@@ -107,9 +107,9 @@ def _values(name: str, values: Mapping[str, Any]) -> Iterator[str]:
     for key, value in values.items():
         part = f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
         if line and len(line) + len(part) > 66:
-            yield from _fact(name, line + ",")
+            yield from _fact(name, line + ";")
             name, line = "", ""
-        line += f", {part}" if line else part
+        line += f"; {part}" if line else part
     yield from _fact(name, line)
 
 
@@ -123,11 +123,16 @@ def time_lines(display: Display, timings_us: Mapping[str, int] | None) -> Iterat
     yield ""
     yield display.style("time", "heading")
     for stage in stages:
-        cells = round(room * timings_us[stage] / longest) if longest else 0
-        bar = display.style("█" * cells, "number")
+        bar = display.style(_bar(room * timings_us[stage] / max(longest, 1)), "number")
         yield f"{stage:<{LABEL}}{timings_us[stage] / 1000:>9.1f} ms  {bar}".rstrip()
     if "total" in timings_us:
         yield f"{'total':<{LABEL}}{timings_us['total'] / 1000:>9.1f} ms"
+
+
+def _bar(cells: float) -> str:
+    """A bar of so many cells, to an eighth; the shortest time still shows."""
+    whole, eighths = divmod(max(1, round(cells * 8)), 8)
+    return "█" * whole + EIGHTHS[eighths]
 
 
 def fragment_lines(display: Display, view: RunView) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import BinaryIO
 from memcli.evaluation.export import ExportSummary, require_directory
 from memcli.evaluation.frozen import EvaluationSet, FrozenCase
 from memcli.evaluation.private_stream import private_stream, reporting_write_faults
+from memcli.evaluation.rankings import Ranked
 from memcli.evaluation.report import report_document
 from memcli.evaluation.trec import encoded_id
 from memcli.history.traces import RecordedCandidate
@@ -56,7 +57,7 @@ def export_beir(source: EvaluationSet, directory: Path) -> ExportSummary:
             versions = _versions(source, strays)
             _write_corpus(source, versions, strays, corpus)
             qrels.write(QRELS_HEADER)
-            for case in source.frozen_cases():
+            for case in source.ranked_cases():
                 query_id = encoded_id(case.case_id)
                 query = {"_id": query_id, "text": case.query}
                 queries.write(canonical_json(query) + b"\n")
@@ -68,15 +69,15 @@ def export_beir(source: EvaluationSet, directory: Path) -> ExportSummary:
     return ExportSummary(paths, source.case_count, len(source.excluded))
 
 
-def _evidence_of(source: EvaluationSet, case: FrozenCase) -> Iterator[Version]:
+def _evidence_of(source: EvaluationSet, case: FrozenCase[Ranked]) -> Iterator[Version]:
     """The resource of each item as it is frozen, or as the trace knew it where it is not."""
     frozen = source.resource_hashes(case.corpus_hash)
-    in_trace = {one.unit_key: one.resource_hash for one in case.candidates}
+    in_trace = {one.unit_key: (one.resource_id, one.resource_hash) for one in case.candidates}
     for item in case.evidence:
-        if item.resource_id in frozen:
+        if item.unit_key is None or item.resource_id in frozen:
             yield item.resource_id, frozen[item.resource_id]
-        elif item.unit_key is not None:
-            yield item.resource_id, in_trace[item.unit_key]
+        else:
+            yield in_trace[item.unit_key]
 
 
 def _strays(source: EvaluationSet) -> dict[Version, RecordedCandidate]:

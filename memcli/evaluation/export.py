@@ -83,7 +83,7 @@ def export_set(source: EvaluationSet, targets: ExportTargets) -> ExportSummary:
         if targets.fixture is not None:
             write_fixture(source, streams[targets.fixture].write, on_case=builder.add)
         else:
-            for case in source.frozen_cases():
+            for case in source.ranked_cases():
                 builder.add(case)
         if targets.report is not None:
             streams[targets.report].write(report_bytes(builder.document()))

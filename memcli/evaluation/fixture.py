@@ -44,7 +44,7 @@ def write_fixture(
     source: EvaluationSet,
     write: Callable[[bytes], object],
     *,
-    on_case: Callable[[FrozenCase], object] = lambda case: None,
+    on_case: Callable[[FrozenCase[RecordedCandidate]], object] = lambda case: None,
 ) -> FixtureSummary:
     """Write the fixture piece by piece: one body, one manifest, one Case in memory at a time.
 
@@ -85,7 +85,9 @@ def write_fixture(
 
 
 def _content(
-    source: EvaluationSet, counts: dict[str, int], on_case: Callable[[FrozenCase], object]
+    source: EvaluationSet,
+    counts: dict[str, int],
+    on_case: Callable[[FrozenCase[RecordedCandidate]], object],
 ) -> Iterator[bytes]:
     hashes = source.body_hashes()
     yield b'{"bodies":{'
@@ -104,7 +106,9 @@ def _content(
 
 
 def _cases(
-    source: EvaluationSet, counts: dict[str, int], on_case: Callable[[FrozenCase], object]
+    source: EvaluationSet,
+    counts: dict[str, int],
+    on_case: Callable[[FrozenCase[RecordedCandidate]], object],
 ) -> Iterator[bytes]:
     for case in source.frozen_cases():
         on_case(case)
@@ -124,7 +128,7 @@ def _corpora(source: EvaluationSet, counts: dict[str, int]) -> Iterator[bytes]:
         )
 
 
-def case_document(case: FrozenCase) -> dict[str, Any]:
+def case_document(case: FrozenCase[RecordedCandidate]) -> dict[str, Any]:
     """One Case in the fixture, with its evidence, its source Run and the trace."""
     return {
         "case_id": case.case_id,

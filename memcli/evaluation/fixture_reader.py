@@ -28,13 +28,15 @@ from memcli.index.unit import Locator
 SCHEMA = re.compile(re.escape(shape.FIXTURE_NAME) + r"\.v([0-9]{1,9})")
 LAST_MEMBER = re.compile(rb',"sha256":"([0-9a-f]{64})"\}\Z')
 
+Case = FrozenCase[RecordedCandidate]
+
 
 class FixtureSet:
     """An :class:`~memcli.evaluation.frozen.EvaluationSet` that is whole in memory."""
 
     def __init__(
         self,
-        cases: Sequence[FrozenCase],
+        cases: Sequence[Case],
         corpora: Mapping[str, FrozenCorpus],
         bodies: Mapping[str, str],
         excluded: Sequence[ExcludedCase],
@@ -56,7 +58,10 @@ class FixtureSet:
     def excluded(self) -> Sequence[ExcludedCase]:
         return self._excluded
 
-    def frozen_cases(self) -> Iterator[FrozenCase]:
+    def frozen_cases(self) -> Iterator[Case]:
+        return iter(self._cases)
+
+    def ranked_cases(self) -> Iterator[Case]:
         return iter(self._cases)
 
     def corpora(self) -> Iterator[FrozenCorpus]:
@@ -164,7 +169,7 @@ def _corpus(name: str, value: object, bodies: Mapping[str, str]) -> FrozenCorpus
     return FrozenCorpus(name, document["effective_hash"], resources)
 
 
-def _case(value: object, where: str, corpora: Mapping[str, FrozenCorpus]) -> FrozenCase:
+def _case(value: object, where: str, corpora: Mapping[str, FrozenCorpus]) -> Case:
     document = checked(value, shape.CASE, where)
     if document["corpus_hash"] not in corpora:
         raise invalid(f"{where} names a corpus that is missing")
@@ -174,6 +179,15 @@ def _case(value: object, where: str, corpora: Mapping[str, FrozenCorpus]) -> Fro
     ]
     if not evidence or len(set(evidence)) < len(evidence):
         raise invalid(f"{where} has no evidence, or some of it twice")
+    candidates = tuple(
+        _candidate(one, f"{where}.candidates[{at}]")
+        for at, one in enumerate(document["candidates"])
+    )
+    corpus = corpora[document["corpus_hash"]]
+    known = {one.unit_key for one in candidates}
+    known |= {one.resource_id for one in corpus.resources}
+    if any((item.unit_key or item.resource_id) not in known for item in evidence):
+        raise invalid(f"{where} has evidence that neither its trace nor its corpus has")
     return FrozenCase(
         case_id=document["case_id"],
         project_id=document["project_id"],
@@ -182,10 +196,7 @@ def _case(value: object, where: str, corpora: Mapping[str, FrozenCorpus]) -> Fro
         corpus_hash=document["corpus_hash"],
         evidence=in_order(evidence),
         run=_run(document["run"], f"{where}.run"),
-        candidates=tuple(
-            _candidate(one, f"{where}.candidates[{at}]")
-            for at, one in enumerate(document["candidates"])
-        ),
+        candidates=candidates,
     )
 
 
@@ -208,7 +219,7 @@ def _candidate(value: object, where: str) -> RecordedCandidate:
 
 def _require_counts(
     counts: Mapping[str, int],
-    cases: Sequence[FrozenCase],
+    cases: Sequence[Case],
     corpora: Mapping[str, FrozenCorpus],
     bodies: Mapping[str, str],
     excluded: Sequence[ExcludedCase],

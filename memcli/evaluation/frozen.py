@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from memcli.evaluation.matching import EvidenceItem
+from memcli.evaluation.rankings import Ranked
 from memcli.history.corpus import ManifestResource
 from memcli.history.traces import RecordedCandidate
 from memcli.memory.hashing import canonical_json
+
+CandidateT = TypeVar("CandidateT", bound=Ranked, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class SourceRun:
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenCase:
-    """A ready Case with all that scoring needs; ``evidence`` is in its one order, never empty."""
+class FrozenCase(Generic[CandidateT]):
+    """A ready Case with its trace; ``evidence`` is in its one order, never empty."""
 
     case_id: str
     project_id: str
@@ -42,7 +45,7 @@ class FrozenCase:
     corpus_hash: str
     evidence: tuple[EvidenceItem, ...]
     run: SourceRun
-    candidates: tuple[RecordedCandidate, ...]
+    candidates: tuple[CandidateT, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,12 @@ class EvaluationSet(Protocol):
         """Every other Case of the selection, by id."""
         ...
 
-    def frozen_cases(self) -> Iterator[FrozenCase]:
+    def frozen_cases(self) -> Iterator[FrozenCase[RecordedCandidate]]:
         """The Cases by id, one in memory at a time where they come from the store."""
+        ...
+
+    def ranked_cases(self) -> Iterator[FrozenCase[Ranked]]:
+        """The same Cases, with no more of their candidates than scoring needs."""
         ...
 
     def corpora(self) -> Iterator[FrozenCorpus]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memcli.history.traces import RecordedCandidate
+from memcli.evaluation.rankings import Ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +26,21 @@ def in_order(evidence: Iterable[EvidenceItem]) -> tuple[EvidenceItem, ...]:
     return tuple(sorted(evidence, key=lambda item: (item.resource_id, item.unit_key or "")))
 
 
-def match(
-    ranking: Sequence[RecordedCandidate], evidence: Iterable[EvidenceItem]
-) -> list[EvidenceItem | None]:
+def match(ranking: Sequence[Ranked], evidence: Iterable[EvidenceItem]) -> list[EvidenceItem | None]:
     """The item that each place satisfies, walking down; ``None`` where it satisfies none.
 
     A candidate satisfies the unsatisfied unit item that names it, else the
     unsatisfied item of its resource; every item is satisfied once at most.
     """
-    open_items = set(evidence)
+    units: dict[str, EvidenceItem] = {}
+    wholes: dict[str, EvidenceItem] = {}
+    for item in evidence:
+        if item.unit_key is None:
+            wholes[item.resource_id] = item
+        else:
+            units[item.unit_key] = item
     found: list[EvidenceItem | None] = []
     for candidate in ranking:
-        whole = EvidenceItem(candidate.resource_id)
-        unit = EvidenceItem(candidate.resource_id, candidate.unit_key)
-        item = unit if unit in open_items else whole if whole in open_items else None
-        if item is not None:
-            open_items.remove(item)
-        found.append(item)
+        named = units.pop(candidate.unit_key, None)
+        found.append(named or wholes.pop(candidate.resource_id, None))
     return found

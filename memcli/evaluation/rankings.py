@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-from memcli.history.traces import RecordedCandidate
+from typing import NamedTuple, Protocol, TypeVar
 
 VARIANTS = ("b1_bm25", "b2_dense_vector", "b3_hybrid_rrf", "b4_reranked")
 MOST_RERANKED = 24
@@ -17,10 +16,48 @@ STAGES_OF: dict[str, tuple[str, ...]] = {
     "b4_reranked": ("lexical", "embed", "vector", "fusion", "rerank"),
 }
 
-Ranking = tuple[RecordedCandidate, ...]
+
+class Ranked(Protocol):
+    """What of a candidate ranking and scoring look at."""
+
+    @property
+    def unit_key(self) -> str: ...
+    @property
+    def resource_id(self) -> str: ...
+    @property
+    def resource_hash(self) -> str: ...
+    @property
+    def exact_rank(self) -> int | None: ...
+    @property
+    def bm25_rank(self) -> int | None: ...
+    @property
+    def vector_rank(self) -> int | None: ...
+    @property
+    def rrf_rank(self) -> int | None: ...
+    @property
+    def rerank_rank(self) -> int | None: ...
+    @property
+    def final_rank(self) -> int | None: ...
 
 
-def rankings_of(candidates: Sequence[RecordedCandidate]) -> dict[str, Ranking]:
+class RankedUnit(NamedTuple):
+    """Just that, for reports over many Cases."""
+
+    unit_key: str
+    resource_id: str
+    resource_hash: str
+    exact_rank: int | None
+    bm25_rank: int | None
+    vector_rank: int | None
+    rrf_rank: int | None
+    rerank_rank: int | None
+    final_rank: int | None
+
+
+C = TypeVar("C", bound=Ranked)
+
+
+def rankings_of(candidates: Sequence[C]) -> dict[str, tuple[C, ...]]:
     """The rankings by variant; a stage that recalled nothing gives an empty one."""
     identity = _by(candidates, lambda one: one.exact_rank)
     by_bm25 = _by(candidates, lambda one: one.bm25_rank)
@@ -32,7 +69,7 @@ def rankings_of(candidates: Sequence[RecordedCandidate]) -> dict[str, Ranking]:
     }
 
 
-def labelling_order(candidates: Sequence[RecordedCandidate]) -> Ranking:
+def labelling_order(candidates: Sequence[C]) -> tuple[C, ...]:
     """All candidates in the order in which a person is shown them; ``rank:N`` counts in it.
 
     First what was returned, so that ``rank:1`` is the first fragment of the
@@ -45,7 +82,7 @@ def labelling_order(candidates: Sequence[RecordedCandidate]) -> Ranking:
     return tuple(ordered.values())
 
 
-def suggestions(candidates: Sequence[RecordedCandidate]) -> Ranking:
+def suggestions(candidates: Sequence[C]) -> tuple[C, ...]:
     """What is most likely evidence: the beginning of :func:`labelling_order`, without the rest."""
     returned = sum(one.final_rank is not None for one in candidates)
     best = {ranking[0].unit_key for ranking in rankings_of(candidates).values() if ranking}
@@ -56,9 +93,7 @@ def suggestions(candidates: Sequence[RecordedCandidate]) -> Ranking:
     )
 
 
-def _by(
-    candidates: Sequence[RecordedCandidate], rank_of: Callable[[RecordedCandidate], int | None]
-) -> Ranking:
+def _by(candidates: Sequence[C], rank_of: Callable[[C], int | None]) -> tuple[C, ...]:
     ranked = [(rank, one) for one in candidates if (rank := rank_of(one)) is not None]
     ranked.sort(key=lambda pair: pair[0])
     return tuple(one for _, one in ranked)

@@ -11,7 +11,7 @@ from memcli.errors import NotReady
 from memcli.evaluation.frozen import EvaluationSet, ExcludedCase, FrozenCase
 from memcli.evaluation.matching import EvidenceItem
 from memcli.evaluation.metrics import mean, nearest_rank
-from memcli.evaluation.rankings import VARIANTS
+from memcli.evaluation.rankings import VARIANTS, Ranked
 from memcli.evaluation.scoring import METRICS, VariantScore, score_case
 from memcli.memory.hashing import canonical_json
 
@@ -27,7 +27,7 @@ class ReportBuilder:
         self._scores: dict[str, list[VariantScore]] = {variant: [] for variant in VARIANTS}
         self._items: Counter[str] = Counter()
 
-    def add(self, case: FrozenCase) -> None:
+    def add(self, case: FrozenCase[Ranked]) -> None:
         """Score one Case."""
         scores = score_case(case, self._source.resource_hashes(case.corpus_hash))
         for variant, score in scores.items():
@@ -87,7 +87,7 @@ def report_document(source: EvaluationSet) -> dict[str, Any]:
         NotReady: ``case_not_ready``, when there is no Case to score.
     """
     builder = ReportBuilder(source)
-    for case in source.frozen_cases():
+    for case in source.ranked_cases():
         builder.add(case)
     return builder.document()
 

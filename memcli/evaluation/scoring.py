@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memcli.evaluation import metrics
 from memcli.evaluation.frozen import FrozenCase
 from memcli.evaluation.matching import EvidenceItem, match
-from memcli.evaluation.rankings import STAGES_OF, Ranking, rankings_of
+from memcli.evaluation.rankings import STAGES_OF, Ranked, rankings_of
 
 METRICS = (
     "recall_at_20",
@@ -37,7 +37,7 @@ class VariantScore:
     warm_us: int | None
 
 
-def score_case(case: FrozenCase, frozen: Mapping[str, str]) -> dict[str, VariantScore]:
+def score_case(case: FrozenCase[Ranked], frozen: Mapping[str, str]) -> dict[str, VariantScore]:
     """The score by variant; ``frozen`` maps the resources of the corpus to their hashes."""
     return {
         variant: score_ranking(
@@ -48,7 +48,7 @@ def score_case(case: FrozenCase, frozen: Mapping[str, str]) -> dict[str, Variant
 
 
 def score_ranking(
-    ranking: Ranking,
+    ranking: Sequence[Ranked],
     evidence: Sequence[EvidenceItem],
     frozen: Mapping[str, str],
     warm: int | None = None,

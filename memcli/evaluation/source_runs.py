@@ -14,6 +14,7 @@ SELECT run_id, chain, created_at, completed_at, revision_id, effective_hash, rec
     fragment_count, token_count
 FROM retrieval_runs WHERE run_id = ? AND status = 'succeeded'
 """
+HAS_SOURCE_RUN = "SELECT 1 FROM retrieval_runs WHERE run_id = ? AND status = 'succeeded'"
 COUNTS = {
     "resources": "resource_count",
     "units": "unit_count",
@@ -22,6 +23,11 @@ COUNTS = {
     "fragments": "fragment_count",
     "tokens": "token_count",
 }
+
+
+def has_source_run(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Whether :func:`read_source_run` would find it."""
+    return connection.execute(HAS_SOURCE_RUN, (run_id,)).fetchone() is not None
 
 
 def read_source_run(connection: sqlite3.Connection, run_id: str) -> SourceRun | None:

@@ -20,10 +20,11 @@ from memcli.evaluation.cases import (
     read_frozen_manifest,
 )
 from memcli.evaluation.frozen import ExcludedCase, FrozenCase, FrozenCorpus, canonical_manifest
-from memcli.evaluation.source_runs import read_source_run
+from memcli.evaluation.rankings import C, Ranked, RankedUnit
+from memcli.evaluation.source_runs import has_source_run, read_source_run
 from memcli.history.blobs import BlobStore
 from memcli.history.store import HistoryStore, snapshot
-from memcli.history.traces import read_candidates
+from memcli.history.traces import RecordedCandidate, read_candidates
 
 # Corpora whose hashes stay in memory; Cases of one project mostly share a few.
 CORPORA_AT_HAND = 64
@@ -35,6 +36,21 @@ WHY_NOT = {
 EFFECTIVE_HASH = "SELECT effective_hash FROM evaluation_corpora WHERE corpus_hash = ?"
 HASHES = """
 SELECT resource_id, resource_hash FROM evaluation_corpus_resources WHERE corpus_hash = ?
+"""
+RANKS = f"""
+SELECT {", ".join(RankedUnit._fields)}
+FROM retrieval_run_candidates WHERE run_id = ? ORDER BY ordinal
+"""
+UNFOUNDED = """
+SELECT 1 FROM evaluation_evidence AS item WHERE case_id = :case_id
+AND NOT EXISTS (
+    SELECT 1 FROM retrieval_run_candidates AS one
+    WHERE one.run_id = :run_id AND one.unit_key = item.unit_key
+)
+AND (item.unit_key IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM evaluation_corpus_resources AS frozen
+    WHERE frozen.corpus_hash = :corpus_hash AND frozen.resource_id = item.resource_id
+)) LIMIT 1
 """
 BODIES = "SELECT body_sha256 FROM evaluation_corpus_resources WHERE corpus_hash = ?"
 
@@ -99,20 +115,14 @@ class StoredSet:
     def excluded(self) -> Sequence[ExcludedCase]:
         return self._excluded
 
-    def frozen_cases(self) -> Iterator[FrozenCase]:
+    def frozen_cases(self) -> Iterator[FrozenCase[RecordedCandidate]]:
         for case in self._cases:
-            run = read_source_run(self._reading, case.run_id)
-            assert run is not None  # looked for when the set was opened, in this snapshot
-            yield FrozenCase(
-                case_id=case.case_id,
-                project_id=case.project_id,
-                query=case.query,
-                version=case.version,
-                corpus_hash=case.corpus_hash,
-                evidence=read_evidence(self._reading, case.case_id),
-                run=run,
-                candidates=read_candidates(self._reading, case.run_id),
-            )
+            yield self._frozen(case, read_candidates(self._reading, case.run_id))
+
+    def ranked_cases(self) -> Iterator[FrozenCase[Ranked]]:
+        for case in self._cases:
+            rows = self._reading.execute(RANKS, (case.run_id,))
+            yield self._frozen(case, tuple(RankedUnit(*row) for row in rows))
 
     def corpora(self) -> Iterator[FrozenCorpus]:
         for corpus_hash in sorted({case.corpus_hash for case in self._cases}):
@@ -149,6 +159,20 @@ class StoredSet:
                 "A case was deleted meanwhile; try again.",
             ) from error
 
+    def _frozen(self, case: Case, candidates: tuple[C, ...]) -> FrozenCase[C]:
+        run = read_source_run(self._reading, case.run_id)
+        assert run is not None  # looked for when the set was opened, in this snapshot
+        return FrozenCase(
+            case_id=case.case_id,
+            project_id=case.project_id,
+            query=case.query,
+            version=case.version,
+            corpus_hash=case.corpus_hash,
+            evidence=read_evidence(self._reading, case.case_id),
+            run=run,
+            candidates=candidates,
+        )
+
     @property
     def _reading(self) -> sqlite3.Connection:
         assert self._connection is not None, "an empty set has no cases to read"
@@ -158,8 +182,11 @@ class StoredSet:
         """Why a ready Case cannot be scored; as exports hold it, it names no path of this host."""
         if not case.evidence_count:
             return "it is ready without evidence: the store was changed by hand"
-        if read_source_run(self._reading, case.run_id) is None:
+        if not has_source_run(self._reading, case.run_id):
             return "its source run is gone"
+        names = {"case_id": case.case_id, "run_id": case.run_id, "corpus_hash": case.corpus_hash}
+        if self._reading.execute(UNFOUNDED, names).fetchone():
+            return "its evidence names what neither its trace nor its corpus has"
         if case.corpus_hash not in self._corpora:
             self._corpora[case.corpus_hash] = self._fault_of_corpus(case.corpus_hash)
         return self._corpora[case.corpus_hash]

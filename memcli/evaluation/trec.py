@@ -9,7 +9,7 @@ gets one line that no qrel names, for some of them drop a query without lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from memcli.evaluation.export import ExportSummary, require_directory
 from memcli.evaluation.frozen import EvaluationSet, FrozenCase
 from memcli.evaluation.matching import EvidenceItem, match
 from memcli.evaluation.private_stream import private_stream, reporting_write_faults
-from memcli.evaluation.rankings import VARIANTS, Ranking, rankings_of
+from memcli.evaluation.rankings import VARIANTS, Ranked, rankings_of
 from memcli.evaluation.report import report_document
 from memcli.locations import private_directory
 
@@ -47,7 +47,7 @@ def export_trec(source: EvaluationSet, directory: Path) -> ExportSummary:
     with reporting_write_faults(directory), ExitStack() as stack:
         private_directory(directory)
         streams = [stack.enter_context(private_stream(path)) for path in paths]
-        for case in source.frozen_cases():
+        for case in source.ranked_cases():
             streams[0].write(_text(qrel_lines(case)))
             rankings = rankings_of(case.candidates)
             for variant, stream in zip(VARIANTS, streams[1:], strict=True):
@@ -55,14 +55,14 @@ def export_trec(source: EvaluationSet, directory: Path) -> ExportSummary:
     return ExportSummary(paths, source.case_count, len(source.excluded))
 
 
-def qrel_lines(case: FrozenCase) -> Iterator[str]:
+def qrel_lines(case: FrozenCase[Ranked]) -> Iterator[str]:
     """One line a piece of evidence, found by a ranking or not."""
     query = encoded_id(case.case_id)
     for item in case.evidence:
         yield f"{query} 0 {document_id(item)} 1"
 
 
-def run_lines(case: FrozenCase, variant: str, ranking: Ranking) -> Iterator[str]:
+def run_lines(case: FrozenCase[Ranked], variant: str, ranking: Sequence[Ranked]) -> Iterator[str]:
     """One line a candidate, or the line of nothing."""
     query = encoded_id(case.case_id)
     if not ranking:

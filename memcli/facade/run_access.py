@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from memcli.history.store import HistoryStore
     from memcli.memory.identity import Identity
 
+MOST_OF_QUERY = 60
+
 
 class RunAccess(ABC):
     """The part of ``Memcli`` that works on history alone; none of it loads a model."""
@@ -97,6 +99,7 @@ class RunAccess(ABC):
         ``evaluation_case_conflict`` for the source of a Case, ``busy`` while it runs.
         """
         from memcli.history.clearing import delete_run
+        from memcli.history.excerpts import excerpt_of
 
         view = self.get_retrieval_run(reference)
         run_id = view.run.run_id
@@ -106,7 +109,9 @@ class RunAccess(ABC):
             if dry_run
             else delete_run(self.history, run_id, project_id=self._project_id)
         )
-        return Deletion(summary, f"run {run_id}{where}")
+        return Deletion(
+            summary, f"run {run_id}{where}, {excerpt_of(view.run.query, MOST_OF_QUERY)!r}"
+        )
 
     def clear_retrieval_runs(
         self, *, all_projects: bool = False, dry_run: bool = False

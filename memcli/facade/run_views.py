@@ -89,7 +89,8 @@ class RunView:
                 raise self._candidate_not_found(
                     f"several candidates begin with {asked!r}", [each.unit_key for each in found]
                 )
-        near = near_ids(asked, [each.unit_key for each in candidates])
+        keys = [each.unit_key for each in candidates]
+        near = [key for key in keys if asked and asked in key] or near_ids(asked, keys)
         raise self._candidate_not_found(f"this run has no candidate {asked!r}", near)
 
     def _candidate_not_found(self, message: str, near: list[str]) -> Failure:

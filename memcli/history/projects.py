@@ -11,7 +11,9 @@ from memcli.history.store import HistoryStore, transaction
 ID_OF_ROOT = """
 SELECT project_id FROM projects WHERE root = ? ORDER BY last_seen DESC LIMIT 1
 """
-ROOT_OF_ID = "SELECT root FROM projects WHERE project_id = ?"
+ROOT_OF_ID = "SELECT root FROM projects WHERE project_id = ? AND root <> ''"
+# A root belongs to one project: an earlier one keeps its history, under no root.
+LEAVE_ROOT = "UPDATE projects SET root = '' WHERE root = ? AND project_id <> ?"
 REMEMBER = """
 INSERT INTO projects (project_id, root, name, created_at, last_seen) VALUES (?1, ?2, ?3, ?4, ?4)
 ON CONFLICT (project_id) DO UPDATE SET
@@ -26,7 +28,10 @@ GROUP BY projects.project_id ORDER BY last_seen DESC, projects.project_id
 
 @dataclass(frozen=True, slots=True)
 class RegisteredProject:
-    """A project that memcli was used in; ``runs`` counts its Runs of any status."""
+    """A project that memcli was used in; ``runs`` counts its Runs of any status.
+
+    ``root`` is empty when another project was found there since.
+    """
 
     project_id: str
     root: str
@@ -55,7 +60,9 @@ class CentralRegistry:
         return self._one(ROOT_OF_ID, project_id)
 
     def remember(self, project_id: str, root: str) -> None:
-        """Note that a project is at ``root``; takes no write lock when that is known already.
+        """Bind a project and a root, in place of earlier bindings of either.
+
+        Takes no write lock when that is known already.
 
         ``last_seen`` moves with every recorded Run.
         """
@@ -64,6 +71,7 @@ class CentralRegistry:
         name = Path(root).name.encode("utf-8", "replace").decode("utf-8")
         with self.store.writing() as connection, transaction(connection):
             now = stamp(self.store.now())
+            connection.execute(LEAVE_ROOT, (_to_column(root), project_id))
             connection.execute(REMEMBER, (project_id, _to_column(root), name, now))
 
     def projects(self) -> list[RegisteredProject]:

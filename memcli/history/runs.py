@@ -251,7 +251,7 @@ def _record(row: sqlite3.Row, interrupted: frozenset[str]) -> RunRecord:
     if row["case_id"] is not None:
         case = CaseLink(row["case_id"], row["case_status"], row["case_version"])
     lexical = _parsed(row["lexical"]) or {}
-    root = row["project_root"]
+    root = row["project_root"] or None
     return RunRecord(
         run_id=row["run_id"],
         project_id=row["project_id"],

@@ -205,8 +205,9 @@ def _use(
             connection.execute(
                 "UPDATE search_revisions SET kept = 1 WHERE revision_id = ?", (revision_id,)
             )
-        anew = revision.is_head and not fts.holds(connection, revision_id, revision.unit_count)
-        if anew or (options.swap and not revision.is_head):
+        is_head = read_head(connection).head == revision_id
+        anew = is_head and not fts.holds(connection, revision_id, revision.unit_count)
+        if anew or (options.swap and not is_head):
             move_head(connection, revision_id, context.now().isoformat(), told, anew)
 
 

@@ -19,7 +19,6 @@ _DAMAGE = (
     "no such column",
     "vtable constructor failed",
     "could not decode",
-    "disk i/o error",
 )
 _OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -29,7 +28,10 @@ def index_damaged(detail: str) -> NotReady:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether ``error`` says that the file's content is wrong, not that an operation failed."""
+    """Whether ``error`` says that the file's content is wrong, not that an operation failed.
+
+    An I/O error is no damage: a full disk gives one where the log's index cannot grow.
+    """
     text = str(error).lower()
     return any(sign in text for sign in _DAMAGE)
 
@@ -51,7 +53,7 @@ def storage_fault(error: sqlite3.Error | OSError, path: Path) -> MemcliError | N
         )
     if "disk is full" in text:
         return _full(path)
-    if "readonly" in text or "unable to open" in text:
+    if "readonly" in text or "unable to open" in text or "disk i/o error" in text:
         return _unwritable(path, str(error))
     if is_damage(error):
         return index_damaged(str(error))

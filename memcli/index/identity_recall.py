@@ -9,6 +9,7 @@ from memcli.index.stored import IdentityHit
 # Above every string that begins with the prefix: no text holds this noncharacter.
 _ABOVE = "\U0010ffff"
 
+
 def _resources(condition: str) -> str:
     return (
         "SELECT ordinal FROM search_resources"
@@ -18,12 +19,8 @@ def _resources(condition: str) -> str:
 
 # Each name is asked for by itself, so that each question has its index.
 _EQUAL_ID = _resources("folded_id = :query")
-_EQUAL_NAME = " UNION ".join(
-    _resources(f"folded_{name} = :query") for name in ("path", "title")
-)
-_EXCEPT_NAMES = " EXCEPT ".join(
-    _resources(f"folded_{name} = :query") for name in ("path", "title")
-)
+_EQUAL_NAME = " UNION ".join(_resources(f"folded_{name} = :query") for name in ("path", "title"))
+_EXCEPT_NAMES = " EXCEPT ".join(_resources(f"folded_{name} = :query") for name in ("path", "title"))
 _PREFIX = " UNION ".join(
     _resources(f"folded_{name} >= :query AND folded_{name} < :above")
     for name in ("id", "path", "title")
@@ -31,6 +28,7 @@ _PREFIX = " UNION ".join(
 
 # Each tier's first places belong to its first resources: of two matching resources the
 # earlier has the better place at every position, so at most :places of them can appear.
+# The plus keeps SQLite from walking all resources in order instead of asking for the names.
 _TIER = """
     WITH named AS ({named}), first AS (SELECT ordinal FROM named ORDER BY +ordinal LIMIT :places)
     SELECT u.unit_rowid FROM first f

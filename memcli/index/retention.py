@@ -37,15 +37,16 @@ def prune(connection: sqlite3.Connection, storage: IndexStorage) -> list[str]:
 
     Returns their ids.
     """
-    newest = newest_ready(connection)
-    pruned = [
-        each
-        for each in all_revisions(connection)
-        if each.status == READY
-        and not (each.is_head or each.is_previous or each.kept)
-        and each != newest
-    ]
+    # Decided inside the transaction: another process may be swapping the head.
     with transaction(connection):
+        newest = newest_ready(connection)
+        pruned = [
+            each
+            for each in all_revisions(connection)
+            if each.status == READY
+            and not (each.is_head or each.is_previous or each.kept)
+            and each != newest
+        ]
         for revision in pruned:
             _delete(connection, revision)
         prune_cache(connection, newest.unit_count if newest else 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from memcli.models.native_library import OutputGuard, has_amx, native, recent_er
 from memcli.models.profile import ModelProfile
 
 ShouldStop = Callable[[], bool]
+T = TypeVar("T")
 
 # Sequences longer than this are not made by memcli: 128 query tokens, a unit of
 # at most 480, and what metadata a larger model has room for.
@@ -58,9 +60,19 @@ class LoadedModel:
         _refuse_unfit(profile, self.header)
         self._guard = guard
         self._close = contextlib.ExitStack()
+        self._interrupted = False
         self._stop: ShouldStop = should_stop
-        with guard():
-            self._load()
+        # Native calls run in a thread of their own. llama.cpp asks the stop check
+        # from within, and a Ctrl-C that Python delivered inside such a callback
+        # would be lost; the main thread, waiting, gets it for certain.
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="llama")
+        self._close.callback(self._worker.shutdown)
+        try:
+            with guard():
+                self._in_worker(self._load)
+        except BaseException:
+            self.close()
+            raise
         self._stop = never
         self._buffer = np.zeros(4096, dtype=np.int32)
 
@@ -69,7 +81,9 @@ class LoadedModel:
         parameters = lib.llama_model_default_params()
         parameters.n_gpu_layers = self.device.layers
         parameters.use_extra_bufts = not has_amx()
-        self._progress = lib.llama_progress_callback(lambda _part, _data: not self._stop())
+        self._progress = lib.llama_progress_callback(
+            lambda _part, _data: not (self._interrupted or self._stop())
+        )
         parameters.progress_callback = self._progress
         self._model = lib.llama_model_load_from_file(
             str(self.profile.file).encode("utf-8"), parameters
@@ -111,11 +125,10 @@ class LoadedModel:
             if self.profile.pooling == "rank"
             else lib.LLAMA_POOLING_TYPE_NONE
         )
-        self._abort = lib.ggml_abort_callback(lambda _data: self._stop())
+        self._abort = lib.ggml_abort_callback(lambda _data: self._interrupted or self._stop())
         parameters.abort_callback = self._abort
         self._context = lib.llama_init_from_model(self._model, parameters)
         if not self._context:
-            self.close()
             raise NotReady(
                 "model_unsuitable",
                 f"llama.cpp cannot run {self.profile.file.name}: {recent_errors() or 'no reason'}",
@@ -124,6 +137,17 @@ class LoadedModel:
         self._close.callback(lib.llama_free, self._context)
         self._memory = lib.llama_get_memory(self._context)
         self._batch = _Batch(lib, self.batch_tokens)
+
+    def _in_worker(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run ``function`` in the model's thread; whatever interrupts the wait stops it first."""
+        running = self._worker.submit(function, *arguments)
+        try:
+            return running.result()
+        except BaseException:
+            self._interrupted = True
+            wait([running])
+            self._interrupted = False
+            raise
 
     def close(self) -> None:
         """Free context and model."""
@@ -178,7 +202,7 @@ class LoadedModel:
         lib.llama_set_n_threads(self._context, threads, threads)
         self._stop = should_stop
         with self._guard():
-            status = lib.llama_decode(self._context, self._batch.structure)
+            status = self._in_worker(lib.llama_decode, self._context, self._batch.structure)
         self._stop = never
         if status == _ABORTED or (status and should_stop()):
             raise Aborted

@@ -90,7 +90,7 @@ def frozen_case(
     case_id: str = "c1",
     timings_us: Mapping[str, int] = TIMINGS,
     **changes: Any,
-) -> FrozenCase:
+) -> FrozenCase[RecordedCandidate]:
     run = SourceRun(
         run_id=f"run-{case_id}",
         chain="agent_activation.v2",
@@ -124,7 +124,7 @@ class SetOf:
 
     def __init__(
         self,
-        cases: Sequence[FrozenCase],
+        cases: Sequence[FrozenCase[RecordedCandidate]],
         excluded: Sequence[ExcludedCase] = (),
         hashes: Mapping[str, str] | None = None,
     ) -> None:
@@ -136,7 +136,10 @@ class SetOf:
     def case_count(self) -> int:
         return len(self.cases)
 
-    def frozen_cases(self) -> Iterator[FrozenCase]:
+    def frozen_cases(self) -> Iterator[FrozenCase[RecordedCandidate]]:
+        return iter(self.cases)
+
+    def ranked_cases(self) -> Iterator[FrozenCase[RecordedCandidate]]:
         return iter(self.cases)
 
     def corpora(self) -> Iterator[FrozenCorpus]:

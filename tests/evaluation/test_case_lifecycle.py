@@ -119,7 +119,8 @@ def test_a_run_whose_manifest_is_not_whole_is_refused(store: HistoryStore) -> No
 def test_a_run_over_an_empty_memory_can_become_a_case(store: HistoryStore) -> None:
     case = make_case(store, Corpus({}), candidates=())
     detail = get_case(store, case.case_id, project_id=PROJECT)
-    assert detail.resources == detail.candidates == ()
+    assert detail.resources == ()
+    assert detail.candidates == ()
 
 
 def test_many_runs_at_once_tell_what_became_of_each(store: HistoryStore) -> None:

@@ -229,6 +229,25 @@ def test_a_case_whose_frozen_manifest_was_changed_is_left_out(store: HistoryStor
     assert left_out["case_id"] == cases[1].case_id
 
 
+@pytest.mark.parametrize("evidence", ["rank:2", "resource:docs/night"])
+def test_a_case_whose_evidence_is_in_neither_trace_nor_corpus_is_left_out(
+    store: HistoryStore, evidence: str
+) -> None:
+    for named in ("rank:1", evidence):
+        case = make_case(store)
+        resolve_case(store, case.case_id, project_id=PROJECT, expected_version=1, evidence=[named])
+    with store.writing() as connection:
+        connection.execute(
+            "UPDATE evaluation_evidence SET resource_id = 'ghost', "
+            "unit_key = CASE WHEN unit_key IS NULL THEN NULL ELSE 'ghost#root~0.0' END "
+            "WHERE case_id = ?",
+            (case.case_id,),
+        )
+    (left_out,) = report(store)["excluded"]
+    assert left_out["case_id"] == case.case_id
+    assert "neither its trace nor its corpus" in left_out["reason"]
+
+
 def test_a_report_says_what_its_figures_are_not() -> None:
     document = report_document(SetOf([frozen_case([], [WHOLE])]))
     text = " ".join(document["notes"])

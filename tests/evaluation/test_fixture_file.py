@@ -164,7 +164,7 @@ def refusal(data: bytes) -> str:
     with pytest.raises(Failure) as caught:
         read_fixture(data)
     assert caught.value.code == "fixture_invalid"
-    return caught.value.message
+    return str(caught.value.message)
 
 
 def test_a_truncated_fixture_is_refused_wherever_it_was_cut(filled: HistoryStore) -> None:
@@ -191,7 +191,8 @@ def edited(data: bytes, edit: Edit) -> bytes:
 
 
 def first_body(document: dict[str, Any]) -> str:
-    return next(iter(document["bodies"]))
+    body: str = next(iter(document["bodies"]))
+    return body
 
 
 def change_body(document: dict[str, Any]) -> None:
@@ -234,6 +235,10 @@ def repeat_evidence(document: dict[str, Any]) -> None:
     document["cases"][0]["evidence"] *= 2
 
 
+def rename_evidence(document: dict[str, Any]) -> None:
+    document["cases"][0]["evidence"][0] = {"resource_id": "ghost", "unit_key": None}
+
+
 def add_name(document: dict[str, Any]) -> None:
     document["cases"][0]["candidates"][0]["relevance_grade"] = 3
 
@@ -256,6 +261,7 @@ EDITS: list[tuple[Edit, str]] = [
     (repeat_case, "a case twice"),
     (drop_evidence, "no evidence"),
     (repeat_evidence, "some of it twice"),
+    (rename_evidence, "neither its trace nor its corpus has"),
     (add_name, "unknown name 'relevance_grade'"),
     (drop_name, "lacks 'timings_us'"),
     (change_kind, "timings_us is not of its kind"),

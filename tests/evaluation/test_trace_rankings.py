@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.factory import recorded
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.evaluation.matching import EvidenceItem, match
@@ -34,7 +34,8 @@ def test_a_stage_without_candidates_gives_an_empty_ranking() -> None:
     rankings = rankings_of([recorded("a", "r", vector_rank=1, rrf_rank=1)])
     assert rankings["b1_bm25"] == ()
     assert rankings["b4_reranked"] == ()
-    assert all(ranking == () for ranking in rankings_of([]).values())
+    nothing: list[RecordedCandidate] = []
+    assert all(ranking == () for ranking in rankings_of(nothing).values())
 
 
 def test_the_reranked_view_ends_at_24() -> None:
@@ -76,6 +77,7 @@ RESOURCES = st.sampled_from(["r1", "r2", "r3"])
 UNITS = st.tuples(RESOURCES, st.integers(0, 3))
 
 
+@settings(deadline=None)
 @given(
     ranking=st.lists(UNITS, unique=True),
     units=st.sets(UNITS),

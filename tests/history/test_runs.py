@@ -217,7 +217,10 @@ def test_a_root_that_got_another_project_gives_the_last_one_seen(store: HistoryS
     registry.remember("first", "/srv/here")
     registry.remember("second", "/srv/here")
     assert registry.id_of_root("/srv/here") == "second"
-    assert registry.root_of_id("first") == "/srv/here"
+    assert registry.root_of_id("first") is None
+    registry.remember("first", "/srv/there")
+    assert registry.root_of_id("first") == "/srv/there"
+    assert registry.id_of_root("/srv/here") == "second"
 
 
 def test_a_root_whose_name_is_no_utf8_is_remembered(store: HistoryStore) -> None:

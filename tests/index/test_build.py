@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,16 +20,26 @@ from memcli.index.embedding import EmbeddedPassage, PassageInput
 from memcli.index.reader import open_head
 from memcli.index.storage import IndexStorage
 from memcli.index.swap import keep_revision, list_revisions, swap_head
+from memcli.index.unit import Locator
 from memcli.memory.resource import Disposition, EffectiveMemory, LeftOut, MemoryWarning, Scope
 
 NOW = datetime(2025, 12, 1, tzinfo=timezone.utc)
 
 
-def units_by_key(storage: IndexStorage) -> dict[str, tuple[object, ...]]:
+class Cut(NamedTuple):
+    """What cutting decides about a unit."""
+
+    text: str
+    content_hash: str
+    locator: Locator
+    heading_path: tuple[str, ...]
+
+
+def units_by_key(storage: IndexStorage) -> dict[str, Cut]:
     with open_head(storage) as reader:
         rowids = reader.rowids_of_ordinals(range(reader.unit_count))
         return {
-            unit.unit_key: (unit.text, unit.content_hash, unit.locator, unit.heading_path)
+            unit.unit_key: Cut(unit.text, unit.content_hash, unit.locator, unit.heading_path)
             for unit in reader.units(rowids).values()
         }
 
@@ -80,7 +91,7 @@ def test_unit_key_identity_across_rebuilds(storage: IndexStorage) -> None:
     assert {key.partition("~")[0] for key in before if before[key] != after[key]} >= {
         "a.md#/part-2"
     }
-    assert all(before[key][0] == after[key][0] for key in before if "part-2" not in key), (
+    assert all(before[key].text == after[key].text for key in before if "part-2" not in key), (
         "an edit outside its section changes no unit's text"
     )
 
@@ -126,13 +137,12 @@ def test_lines_follow_front_matter_that_grew_though_nothing_else_changed(
     second = build(storage, moved(memory, 3))
     assert second.revision_id == first.revision_id
     after = units_by_key(storage)
-    for key, (_, _, locator, _) in before.items():
-        now = after[key][2]
+    for key, unit in before.items():
         shift = 0 if "#description" in key else 3
-        assert now == replace(
-            locator,  # type: ignore[type-var]  # a Locator, in a tuple of anything
-            start_line=locator.start_line + shift,  # type: ignore[attr-defined]
-            end_line=locator.end_line + shift,  # type: ignore[attr-defined]
+        assert after[key].locator == replace(
+            unit.locator,
+            start_line=unit.locator.start_line + shift,
+            end_line=unit.locator.end_line + shift,
         )
     # The same when the resource is copied into a new revision.
     grown = moved(memory, 10)

@@ -23,7 +23,7 @@ from memcli.index.reader import LexicalHit, open_head
 from memcli.index.schema import CREATE_FTS
 from memcli.index.storage import IndexStorage
 from memcli.index.swap import swap_head
-from memcli.index.text_folding import PIECE, trigram_fold
+from memcli.index.text_folding import PIECE, fts_text, trigram_fold
 
 NOW = datetime(2025, 1, 1, tzinfo=timezone.utc)
 QUERIES = (
@@ -250,7 +250,7 @@ def test_a_damaged_lexicon_changes_no_answer(storage: IndexStorage, damage: str)
 
 def rows_of(texts: Sequence[tuple[str, str]]) -> list[LexicalRow]:
     return [
-        LexicalRow(n + 1, f"k{n}", f"p{n}.md", fts.fts_text(title), "", fts.fts_text(body))
+        LexicalRow(n + 1, f"k{n}", f"p{n}.md", fts_text(title), "", fts_text(body))
         for n, (title, body) in enumerate(texts)
     ]
 

@@ -189,3 +189,10 @@ def test_errors_are_memcli_errors(storage: IndexStorage) -> None:
     with pytest.raises(MemcliError) as caught:
         build(storage, notes(1))
     assert caught.value.code == "storage_unwritable"
+
+
+def test_any_directory_name_will_do(tmp_path: Path) -> None:
+    storage = IndexStorage.of_project(tmp_path / "we?ird #1 %41 'päth'")
+    build(storage, notes(3))
+    assert ask(storage)[0] == 3
+    assert not build(storage, notes(3)).created

@@ -77,17 +77,19 @@ def _print(invocation: Invocation, listing: RunListing, limit: int | None) -> No
     from memcli.cli.fitted_table import show_table
 
     display = invocation.display
-    columns = ["run", "created", "status", "fragments", "note", "query"]
+    terminal = display.environment.stdout_is_terminal
+    when, count = ("age", "frags") if terminal else ("created", "fragments")
+    columns = ["run", when, "status", count, "note", "query"]
     rows = [_row(invocation, run) for run in listing.runs]
     if listing.project_id is None:
         columns.insert(1, "project")
         for row, run in zip(rows, listing.runs, strict=True):
-            name = run.project_name if invocation.environment.stdout_is_terminal else None
+            name = run.project_name if terminal else None
             row.insert(1, name or run.project_id)
     show_table(display, columns, rows, elastic=("project", "note", "query"))
     if listing.more:
         display.hint(f"older ones: memcli runs list --limit {10 * (limit or 1)}")
-    elif display.environment.stdout_is_terminal:
+    elif terminal:
         display.hint(f"trace: memcli runs show {listing.runs[0].run_id}")
 
 

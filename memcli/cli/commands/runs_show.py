@@ -24,6 +24,8 @@ from memcli.errors import InvalidInput
 if TYPE_CHECKING:
     from memcli.facade.run_views import RunView
 
+SHORT_DIGEST = 12
+
 
 def command(
     invocation: Invocation,
@@ -88,29 +90,17 @@ def _print_resources(invocation: Invocation, view: RunView) -> None:
     if not view.detail.resources:
         display.message(f"no corpus is stored with a run that {_why_no_corpus(view)}")
         return
-    show_table(
-        display,
-        [
-            "ordinal", "scope", "kind", "path", "title", "description", "resource_id",
-            "resource_hash", "body_sha256",
-        ],
-        [
-            [
-                str(each.ordinal),
-                each.scope,
-                each.kind,
-                each.path,
-                each.title,
-                each.description,
-                each.resource_id,
-                each.resource_hash,
-                each.body_sha256,
-            ]
-            for each in view.detail.resources
-        ],
-        elastic=("path", "title", "description", "resource_id", "resource_hash", "body_sha256"),
-    )  # fmt: skip
+    terminal = invocation.environment.stdout_is_terminal
+    names = ["ordinal", "scope", "kind", "path", "title", "resource_hash"]
+    if not terminal:
+        names += ["resource_id", "description", "body_sha256"]
+    rows = [[str(getattr(each, name)) for name in names] for each in view.detail.resources]
+    if terminal:
+        # Enough of a digest to tell two apart; paths and titles need the room.
+        rows = [[*row[:-1], row[-1][:SHORT_DIGEST]] for row in rows]
+    show_table(display, names, rows, elastic=("path", "title"))
 
 
 def _why_no_corpus(view: RunView) -> str:
-    return {"succeeded": "searched an empty memory"}.get(view.run.status, view.run.status)
+    states = {"succeeded": "searched an empty memory", "running": "is still running"}
+    return states.get(view.run.status, view.run.status)
