@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from memcli.index.embedding import EmbeddedPassage, Float32, PassageInput
+from memcli.models.embedder import EncodedQuery
+from memcli.models.loaded_model import ShouldStop, never
+from memcli.models.profile import Relevance
+from memcli.models.reranker import RerankScore, TokenCorpus
 
 WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -56,9 +60,44 @@ class StandInEmbedder:
         norm = float(np.linalg.norm(mean)) or 1.0
         return EmbeddedPassage(0, (mean / np.float32(norm)).astype(np.float32), ids, tokens)
 
+    def embed_query(self, text: str, should_stop: ShouldStop = never) -> EncodedQuery:
+        one = self.embed_text(text)
+        assert one.token_vectors is not None
+        return EncodedQuery(text, one.vector, one.token_ids, one.token_vectors, False)
+
     def embed_passages(self, passages: Sequence[PassageInput]) -> Iterator[EmbeddedPassage]:
         for ordinal, passage in enumerate(passages):
             self.embedded += 1
             text = "\n".join([passage.path, " > ".join(passage.heading_path), passage.text])
             one = self.embed_text(text)
             yield EmbeddedPassage(ordinal, one.vector, one.token_ids, one.token_vectors)
+
+
+class StandInReranker:
+    """Scores a passage by the share of the query's words that it holds."""
+
+    def __init__(self, floor: float = 0.3) -> None:
+        self._floor = floor
+
+    @property
+    def relevance(self) -> Relevance:
+        # The logistic of (share - 0.3) / 0.1: half the floor's way at a third of the words.
+        return Relevance(middle=self._floor, width=0.1, floor=0.5)
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        return {"profile": "stand-in-reranker", "sha256": "0" * 64}
+
+    def score(
+        self,
+        query: EncodedQuery,
+        passages: Sequence[PassageInput],
+        corpus: TokenCorpus,
+        should_stop: ShouldStop,
+    ) -> list[RerankScore]:
+        wanted = set(WORD.findall(query.text.lower()))
+        scores = []
+        for passage in passages:
+            held = set(WORD.findall(f"{passage.path} {passage.text}".lower()))
+            scores.append(RerankScore(len(wanted & held) / max(len(wanted), 1), truncated=False))
+        return scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,16 @@ WRITER_CACHE_KIB = 64 * 1024
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that can neither write nor run DDL; the file must exist."""
+    """A connection that can neither write nor run DDL; the file must exist.
+
+    In a directory that cannot be written nobody changes the file, and SQLite
+    could not create the log's index that it reads a WAL database with: unless
+    there is a log to be read, it is told that the file is immutable.
+    """
+    writable = os.access(path.parent, os.W_OK)
+    immutable = "" if writable or _has_log(path) else "&immutable=1"
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
+        f"{path.absolute().as_uri()}?mode=ro{immutable}",
         timeout=BUSY_SECONDS,
         isolation_level=None,
         uri=True,
@@ -25,6 +33,11 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:

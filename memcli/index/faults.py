@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,8 @@ _DAMAGE = (
     "vtable constructor failed",
     "could not decode",
 )
+# The index of a write-ahead log grows by 32 KiB at a time, and then it is an I/O error.
+_LITTLE_SPACE = 2**20
 _OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -51,13 +54,20 @@ def storage_fault(error: sqlite3.Error | OSError, path: Path) -> MemcliError | N
             f"another process holds {path} for writing",
             "Try again in a moment.",
         )
-    if "disk is full" in text:
+    if "disk is full" in text or ("disk i/o error" in text and _is_nearly_full(path)):
         return _full(path)
     if "readonly" in text or "unable to open" in text or "disk i/o error" in text:
         return _unwritable(path, str(error))
     if is_damage(error):
         return index_damaged(str(error))
     return None
+
+
+def _is_nearly_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _LITTLE_SPACE
+    except OSError:
+        return False
 
 
 def _file_fault(error: OSError, path: Path) -> MemcliError | None:

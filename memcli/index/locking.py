@@ -91,6 +91,9 @@ def running_build(storage: IndexStorage) -> BuildHolder | None:
         lock.acquire(timeout=0)
     except Timeout:
         return _written_holder(storage)
+    except OSError:
+        # Where the lock cannot be taken, nobody builds either: the directory is read-only.
+        return None
     lock.release()
     return None
 

@@ -175,12 +175,12 @@ def _opened(path: Path) -> sqlite3.Connection | None:
         return None
     try:
         connection = open_to_write(path)
+        if user_version(connection) == STORE_VERSION:
+            return connection
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
         return None
-    if user_version(connection) == STORE_VERSION:
-        return connection
     connection.close()
     return None
 

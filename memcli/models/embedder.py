@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
@@ -39,6 +39,17 @@ class EncodedQuery:
     token_ids: Int32
     token_vectors: Float32
     shortened: bool
+
+
+class QueryEmbedder(Protocol):
+    """What an activation needs of the embedder that a revision was built with."""
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        """Profile and digest: what a Run records."""
+
+    def embed_query(self, text: str, should_stop: ShouldStop = never) -> EncodedQuery:
+        """One forward pass over a query; raises ``Aborted`` when told to stop."""
 
 
 class GgufEmbedder:

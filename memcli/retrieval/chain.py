@@ -19,7 +19,7 @@ from memcli.errors import InvalidInput, NotReady
 from memcli.index.embedding import PassageInput
 from memcli.index.heading_paths import model_heading_path
 from memcli.index.reader import RevisionReader, StoredUnit
-from memcli.models.embedder import EncodedQuery, GgufEmbedder
+from memcli.models.embedder import EncodedQuery, QueryEmbedder
 from memcli.models.reranker import Reranker, RerankScore, TokenCorpus
 from memcli.retrieval.activation import (
     Activation,
@@ -40,7 +40,7 @@ from memcli.retrieval.stages import Stages
 class Models:
     """The loaded embedder and reranker that one activation uses."""
 
-    embedder: GgufEmbedder
+    embedder: QueryEmbedder
     reranker: Reranker
 
     def description(self) -> dict[str, Any]:

@@ -50,9 +50,7 @@ def test_long_lines_and_paths_are_never_wrapped_in_a_pipe(odd_project: tuple[Run
     assert any(LONG_PATH in line for line in run("memory", "list").out.splitlines())
 
 
-@pytest.mark.parametrize(
-    "extra", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"TERM": "dumb"}]
-)
+@pytest.mark.parametrize("extra", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"TERM": "dumb"}])
 def test_output_is_utf_8_whatever_the_locale_or_terminal(
     memcli: Run, extra: dict[str, str]
 ) -> None:
@@ -157,12 +155,12 @@ def test_a_terminal_shows_progress_with_a_rate_while_the_model_loads_and_works(
         (root / f"docs/n{note}.md").write_text(f"# Note {note}\n\n" + f"words {note} " * 150)
     env = {**built_project[1], "MEMCLI_HOME": str(tmp_path / "c"), "TERM": "xterm-256color"}
     shown = in_terminal(["index", "build"], root, env).decode()
-    assert "embedding" in shown
+    assert "embed " in shown
     assert "/s" in shown
     assert "built " in shown
     assert "llama" not in shown
     quiet = in_terminal(["index", "build", "--force", "-q"], root, env).decode()
-    assert "embedding" not in quiet
+    assert "embed " not in quiet
 
 
 def test_piped_progress_is_silent(own_memcli: tuple[Run, Path]) -> None:
@@ -180,7 +178,9 @@ def test_moved_aside_and_renamed_notes_are_found_after_a_build_and_never_before(
     run, root = own_memcli
     note = root / "docs/rollback.md"
     temporary = root / "docs/.rollback.md.tmp"
-    temporary.write_text("# Rolling back\n\nRoll back with the big red lever in room five.\n")
+    temporary.write_text(
+        "# Rolling back\n\nRoll back a bad deploy with the big red lever in room five.\n"
+    )
     temporary.replace(note)
     query = "how do I roll back a bad deploy?"
     before = run("activate", query, "--json").document["fragments"][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 
@@ -355,3 +356,14 @@ def test_whatever_is_inconsistent_is_index_damaged(
     with pytest.raises(NotReady) as caught, open_head(storage) as reader:
         read_everything(reader)
     assert caught.value.code == "index_damaged"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
+def test_a_project_that_cannot_be_written_can_be_read(storage: IndexStorage) -> None:
+    build(storage, notes(5))
+    storage.directory.chmod(0o500)
+    try:
+        with open_head(storage) as reader:
+            assert len(reader.bm25('"note"', 10)) == 5
+    finally:
+        storage.directory.chmod(0o700)
