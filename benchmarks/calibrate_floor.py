@@ -58,7 +58,7 @@ def main() -> int:
         print(f"  off-topic {score:.4f}  {line}")
     print("  floor   relevant lost   questions empty   off-topic empty")
     for step in range(40):
-        floor = 0.78 + step * 0.0025
+        floor = 0.786 + step * 0.002
         lost = sum(score < floor for score in relevant) / len(relevant)
         empty = sum(score < floor for score in best_real) / len(best_real)
         blank = sum(score < floor for score, _ in off_topic)

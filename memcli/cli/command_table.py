@@ -34,6 +34,14 @@ COMMANDS = (
     Command(("runs", "pin"), "runs_pin", "Keep a Run from retention and clear."),
     Command(("runs", "unpin"), "runs_unpin", "Let retention and clear have a Run again."),
     Command(("runs", "delete"), "runs_delete", "Delete one Run for good."),
+    Command(("case", "create"), "case_create", "Make the Evaluation Case of a Run."),
+    Command(("case", "list"), "case_list", "List Evaluation Cases, oldest first."),
+    Command(("case", "show"), "case_show", "Show one Case: evidence, candidates, frozen corpus."),
+    Command(("case", "resolve"), "case_resolve", "Say which evidence answers a Case."),
+    Command(("case", "next"), "case_next", "Resolve the oldest Case that nobody resolved yet."),
+    Command(("case", "delete"), "case_delete", "Delete a Case with its evidence for good."),
+    Command(("report",), "report", "Score the recorded answers against confirmed evidence."),
+    Command(("export",), "export", "Write the ready Cases to files that stand alone."),
     Command(("clear",), "clear", "Delete unpinned Runs and the bodies that nothing needs."),
     Command(("forget",), "forget", "Delete a project's whole history."),
 )
@@ -43,6 +51,7 @@ GROUPS = {
     "head": "The revision that queries use.",
     "memory": "What the project's memory holds.",
     "runs": "The traces of past answers.",
+    "case": "Past questions with the evidence that a person confirmed.",
 }
 
 

@@ -43,6 +43,7 @@ from memcli.index.token_filling import fill_token_vectors, make_room
 from memcli.index.token_store import TokenVectorStore
 from memcli.index.unit_plan import PlannedResource, plan_units
 from memcli.index.vector_cache import document_frequencies, usable_hashes
+from memcli.index.vector_salvage import salvage_vectors
 from memcli.locations import private_directory
 from memcli.memory.resource import EffectiveMemory
 
@@ -111,7 +112,7 @@ def build_index(
                 if not _says_damaged(error):
                     raise
             # The index is a cache: what is damaged or of an older schema is replaced.
-            create_index(storage.database)
+            create_index(storage.database, lambda fresh: salvage_vectors(storage.database, fresh))
             return attempt(recreated=True)
 
 
@@ -257,10 +258,10 @@ def _embed(
     options: BuildOptions,
 ) -> tuple[int, int]:
     """Embed what has no usable vector; returns the passages and the units that was."""
-    revision, dimension = context.embedder.embedding_revision, context.embedder.dimension
+    revision = context.embedder.embedding_revision
     units = [unit for resource in planned for unit in resource.units]
     passages = {unit.input_hash: unit.passage for unit in units}
-    usable = usable_hashes(context.connection, list(passages), revision, dimension)
+    usable = usable_hashes(context.connection, list(passages), revision)
     missing = {each: passage for each, passage in passages.items() if each not in usable}
     if options.force:
         context.tokens.drop_damaged()

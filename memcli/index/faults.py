@@ -105,3 +105,27 @@ def storage_faults(path: Path) -> Iterator[None]:
         if translated is None:
             raise
         raise translated from error
+
+
+@contextlib.contextmanager
+def reading_faults(path: Path) -> Iterator[None]:
+    """The same for a reader, which a deadline may interrupt and which writes nothing."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if is_interrupt(error):
+            raise Failure(
+                "activation_deadline",
+                "the deadline passed while the index was searched",
+                "Try again when the machine is less busy.",
+            ) from error
+        if "unable to open" in str(error):
+            raise Failure(
+                "storage_unreadable",
+                f"{path} cannot be opened: {error}",
+                "Check the permissions of the project's .memcli directory.",
+            ) from error
+        translated = storage_fault(error, path)
+        if translated is None:
+            raise
+        raise translated from error

@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 import orjson
 
-from memcli.errors import Failure, NotReady
 from memcli.index import identity_recall, short_words
 from memcli.index.connection import open_to_read
 from memcli.index.embedding import Float32, Int32, PassageInput
-from memcli.index.faults import index_damaged, is_interrupt, storage_fault
+from memcli.index.faults import index_damaged, reading_faults
 from memcli.index.fts import BM25
 from memcli.index.lexicon import Lexicon, best_ordinals, quoted_phrases, read_lexicon
-from memcli.index.locking import running_build
+from memcli.index.readiness import nothing_ready
 from memcli.index.recipe import input_hash
 from memcli.index.revisions import (
-    FAILED,
     READY,
     RevisionInfo,
     all_revisions,
@@ -261,7 +259,7 @@ class RevisionReader:
             return self._connection.execute(statement, parameters).fetchall()
 
     def _faults(self) -> contextlib.AbstractContextManager[None]:
-        return _reading(self._storage)
+        return reading_faults(self._storage.database)
 
 
 def _unit(row: tuple[Any, ...]) -> StoredUnit:
@@ -288,11 +286,11 @@ def open_head(
     ``index_build_failed``, ``index_damaged``; ``Failure`` ``store_too_new``.
     """
     if not storage.database.exists():
-        raise _nothing_ready(storage, [])
-    with _reading(storage):
+        raise nothing_ready(storage, [])
+    with reading_faults(storage.database):
         connection = open_to_read(storage.database)
     with contextlib.closing(connection):
-        with _reading(storage):
+        with reading_faults(storage.database):
             check_version(connection)
             if interrupt_check is not None:
                 connection.set_progress_handler(interrupt_check, _STEPS_BETWEEN_CHECKS)
@@ -304,56 +302,8 @@ def open_head(
 def _head_revision(connection: sqlite3.Connection, storage: IndexStorage) -> RevisionInfo:
     head = read_head(connection).head
     if head is None:
-        raise _nothing_ready(storage, all_revisions(connection))
+        raise nothing_ready(storage, all_revisions(connection))
     revision = find_revision(connection, head)
     if revision is None or revision.status != READY:
         raise index_damaged(f"the head names revision {head}, which is not ready")
     return revision
-
-
-def _nothing_ready(storage: IndexStorage, revisions: Sequence[RevisionInfo]) -> NotReady:
-    holder = running_build(storage)
-    if holder is not None:
-        return NotReady(
-            "index_preparing",
-            f"the first index is being built by {holder}",
-            "Ask again when it is done; `memcli status` shows how far it is.",
-        )
-    if any(each.status == READY for each in revisions):
-        return NotReady(
-            "index_not_ready",
-            "a revision is ready, but none is the head",
-            "Run `memcli head swap` to use the newest.",
-        )
-    if revisions and revisions[-1].status == FAILED:
-        return NotReady(
-            "index_build_failed",
-            f"the last build failed: {revisions[-1].error}",
-            "Remove the cause and run `memcli index build`.",
-        )
-    return NotReady(
-        "index_not_ready", "no index has been built yet", "Run `memcli index build` first."
-    )
-
-
-@contextlib.contextmanager
-def _reading(storage: IndexStorage) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        if is_interrupt(error):
-            raise Failure(
-                "activation_deadline",
-                "the deadline passed while the index was searched",
-                "Try again when the machine is less busy.",
-            ) from error
-        if "unable to open" in str(error):
-            raise Failure(
-                "storage_unreadable",
-                f"{storage.database} cannot be opened: {error}",
-                "Check the permissions of the project's .memcli directory.",
-            ) from error
-        translated = storage_fault(error, storage.database)
-        if translated is None:
-            raise
-        raise translated from error

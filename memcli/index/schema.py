@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +100,10 @@ CACHE_COLUMNS: dict[str, type] = {
     "embedding_revision": str,
     "vector": bytes,
     "token_ids": bytes,
+    "checksum": int,
 }
-"""``token_ids``: the distinct token ids of the passage, sorted int32 little endian."""
+"""``token_ids``: the distinct token ids of the passage, sorted int32 little endian.
+``checksum``: CRC-32 of the other four, so that rows can be saved out of a damaged file."""
 
 CREATE_FTS = (
     "CREATE VIRTUAL TABLE search_units_fts USING fts5("
@@ -153,10 +156,13 @@ def check_version(connection: sqlite3.Connection) -> None:
         raise index_damaged(f"it has schema {version} instead of {SCHEMA_VERSION}")
 
 
-def create_index(path: Path) -> None:
-    """Put an empty index at ``path``, replacing any file there in one step.
+def create_index(
+    path: Path, fill: Callable[[sqlite3.Connection], None] = lambda connection: None
+) -> None:
+    """Put an index with no revisions at ``path``, replacing any file there in one step.
 
-    It is made beside and renamed, so that no reader ever sees half a schema.
+    It is made beside, given to ``fill`` and renamed, so that no reader ever
+    sees half a schema.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     private_file(temporary)
@@ -164,6 +170,7 @@ def create_index(path: Path) -> None:
         connection = open_to_write(temporary)
         try:
             _create_tables(connection)
+            fill(connection)
         finally:
             connection.close()
         # A log left by the file that is replaced would be played into the new one.

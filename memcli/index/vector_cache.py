@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -15,10 +16,12 @@ from memcli.index.schema import CACHE_COLUMNS, insert_rows
 LEAST_KEPT = 2000
 KEPT_PER_UNIT = 4
 _MOST_PARAMETERS = 500
-_LENGTH_TOLERANCE = 1e-2
 
-_VECTORS = """
-    SELECT input_hash, vector FROM search_vector_cache
+CacheRow = tuple[str, str, bytes, bytes, int]
+"""Input hash, embedding revision, vector, token ids, checksum."""
+
+_CACHED = """
+    SELECT input_hash, embedding_revision, vector, token_ids, checksum FROM search_vector_cache
     WHERE embedding_revision = ? AND input_hash IN ({})
 """
 _TOKEN_IDS = """
@@ -43,40 +46,44 @@ def cached_vectors(
     connection: sqlite3.Connection, input_hashes: Sequence[str], embedding_revision: str
 ) -> dict[str, bytes]:
     """Vector blobs by input hash, for those that are cached."""
-    distinct = list(dict.fromkeys(input_hashes))
-    found: dict[str, bytes] = {}
-    for start in range(0, len(distinct), _MOST_PARAMETERS):
-        chunk = distinct[start : start + _MOST_PARAMETERS]
-        statement = _VECTORS.format(", ".join("?" * len(chunk)))
-        found.update(connection.execute(statement, (embedding_revision, *chunk)))
-    return found
+    return {row[0]: row[2] for row in _rows(connection, input_hashes, embedding_revision)}
 
 
 def usable_hashes(
-    connection: sqlite3.Connection,
-    input_hashes: Sequence[str],
-    embedding_revision: str,
-    dimension: int,
+    connection: sqlite3.Connection, input_hashes: Sequence[str], embedding_revision: str
 ) -> set[str]:
-    """Those whose cached vector has the right dimension and unit length."""
-    found = cached_vectors(connection, input_hashes, embedding_revision)
-    return {each for each, blob in found.items() if is_unit_vector(blob, dimension)}
+    """Those whose vector is cached and intact."""
+    return {row[0] for row in _rows(connection, input_hashes, embedding_revision) if is_intact(row)}
 
 
-def is_unit_vector(blob: bytes, dimension: int) -> bool:
-    if len(blob) != 4 * dimension:
-        return False
-    length = float(np.linalg.norm(np.frombuffer(blob, dtype="<f4")))
-    return abs(length - 1.0) < _LENGTH_TOLERANCE
-
-
-CacheRow = tuple[str, str, bytes, bytes]
+def _rows(
+    connection: sqlite3.Connection, input_hashes: Sequence[str], embedding_revision: str
+) -> Iterator[CacheRow]:
+    distinct = list(dict.fromkeys(input_hashes))
+    for start in range(0, len(distinct), _MOST_PARAMETERS):
+        chunk = distinct[start : start + _MOST_PARAMETERS]
+        statement = _CACHED.format(", ".join("?" * len(chunk)))
+        yield from connection.execute(statement, (embedding_revision, *chunk))
 
 
 def cache_row(input_hash: str, embedding_revision: str, passage: EmbeddedPassage) -> CacheRow:
     """The row of ``search_vector_cache`` for an embedded passage."""
     token_ids = np.unique(passage.token_ids).astype("<i4").tobytes()
-    return input_hash, embedding_revision, passage.vector.astype("<f4").tobytes(), token_ids
+    vector = passage.vector.astype("<f4").tobytes()
+    checksum = _checksum(input_hash, embedding_revision, vector, token_ids)
+    return input_hash, embedding_revision, vector, token_ids, checksum
+
+
+def is_intact(row: CacheRow) -> bool:
+    """Whether the row is as it was written, which a damaged file may have changed in type too."""
+    texts, blobs = row[:2], row[2:4]
+    typed = all(isinstance(it, str) for it in texts) and all(isinstance(it, bytes) for it in blobs)
+    return typed and _checksum(*texts, *blobs) == row[4]
+
+
+def _checksum(input_hash: str, embedding_revision: str, vector: bytes, token_ids: bytes) -> int:
+    key = zlib.crc32(f"{input_hash} {embedding_revision}".encode())
+    return zlib.crc32(token_ids, zlib.crc32(vector, key))
 
 
 def store_vectors(connection: sqlite3.Connection, rows: Sequence[CacheRow]) -> None:

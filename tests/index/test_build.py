@@ -182,7 +182,7 @@ def test_force_builds_though_an_equal_revision_is_ready(storage: IndexStorage) -
         assert "spoilt" not in {it.text for it in reader.units([1, 2, 3, 4, 5]).values()}
 
 
-def test_a_cached_vector_of_no_unit_length_is_computed_again(storage: IndexStorage) -> None:
+def test_a_cached_vector_with_a_wrong_checksum_is_computed_again(storage: IndexStorage) -> None:
     build(storage, notes(5))
     with sqlite3.connect(storage.database) as connection:
         connection.execute("UPDATE search_vector_cache SET vector = zeroblob(128) WHERE rowid = 3")
@@ -396,8 +396,7 @@ def test_the_cache_forgets_unused_vectors_only_far_above_what_is_in_use(
     build(storage, notes(3, seed=1))
     with sqlite3.connect(storage.database) as connection:
         connection.executemany(
-            "INSERT INTO search_vector_cache (input_hash, embedding_revision, vector, token_ids)"
-            " VALUES (?, 'old', x'', x'')",
+            "INSERT INTO search_vector_cache VALUES (?, 'old', x'', x'', 0)",
             [(f"unused-{n}",) for n in range(2500)],
         )
     build(storage, notes(3, seed=2))

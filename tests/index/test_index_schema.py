@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from index_support import build, notes, outcome, start_build
+from stand_in import StandInEmbedder
 
 from memcli.errors import Failure, MemcliError, NotReady
 from memcli.index.reader import open_head
@@ -139,6 +140,24 @@ def test_a_build_that_has_nothing_to_do_still_notices_a_damaged_page(storage: In
         stream.write(b"\xff" * 4096 * 8)
     assert build(storage, notes(200)).recreated
     assert not build(storage, notes(200)).recreated
+
+
+def test_vectors_are_saved_out_of_a_damaged_index(storage: IndexStorage) -> None:
+    build(storage, notes(300))
+    with sqlite3.connect(storage.database) as connection:
+        root = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'search_units'"
+        ).fetchone()[0]
+        connection.execute(
+            "UPDATE search_vector_cache SET vector = zeroblob(length(vector)) WHERE rowid = 7"
+        )
+    with storage.database.open("r+b") as stream:
+        stream.seek((root - 1) * 4096)
+        stream.write(bytes(4096))
+    embedder = StandInEmbedder()
+    summary = build(storage, notes(300), embedder)
+    assert summary.recreated
+    assert embedder.embedded == 1, "all but the one that is not intact"
 
 
 def test_a_newer_index_is_refused_and_left_alone(storage: IndexStorage) -> None:
