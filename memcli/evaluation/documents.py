@@ -21,7 +21,7 @@ CASE_SEARCH_SCHEMA = "memcli.case.search.v1"
 
 
 def case_document(case: Case) -> dict[str, Any]:
-    """``case resolve --json`` and ``case delete --json``."""
+    """``case resolve --json``."""
     return {"schema": CASE_SCHEMA, "case": asdict(case)}
 
 

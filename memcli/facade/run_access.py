@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from memcli.history.projects import RegisteredProject
     from memcli.history.store import HistoryStore
     from memcli.memory.identity import Identity
+    from memcli.memory.project import Project
 
 MOST_OF_QUERY = 60
 
 
 class RunAccess(ABC):
     """The part of ``Memcli`` that works on history alone; none of it loads a model."""
+
+    project: Project
 
     @property
     @abstractmethod
@@ -136,6 +139,9 @@ class RunAccess(ABC):
         try:
             summary = forget_project(self.history, wanted, dry_run=dry_run)
         except InvalidInput as error:
+            if project_id is None:
+                message = f"nothing is stored for the project {self.project.root}"
+                raise InvalidInput(error.code, message, error.hint) from None
             if near := near_ids(wanted, list(known)):
                 hint = f"Did you mean: {', '.join(near)}?"
                 raise InvalidInput(error.code, error.message, hint) from None

@@ -12,7 +12,7 @@ import orjson
 
 from memcli.index.embedding import EmbeddedPassage, Float32, Int32, PassageInput
 from memcli.models.loaded_model import MOST_SEQUENCES, LoadedModel, ShouldStop, never
-from memcli.models.model_input import fit_passage, fit_query
+from memcli.models.model_input import FittedPassage, fit_passage, fit_query
 from memcli.models.profile import ModelProfile, Pooling
 
 INPUT_VERSION = 1
@@ -91,12 +91,21 @@ class GgufEmbedder:
     def count_tokens(self, text: str) -> int:
         return self._model.count_tokens(text)
 
+    @property
+    def passage_budget(self) -> int:
+        """Tokens that a passage's metadata and text may have together."""
+        frame = len(self._model.begin) + len(self._passage_prefix) + len(self._model.end)
+        return self._model.max_tokens - frame
+
+    def fit(self, passage: PassageInput) -> FittedPassage:
+        """The tokens of a passage that the model is given."""
+        return fit_passage(self._model.tokenize, passage, self.passage_budget)
+
     def embed_passages(self, passages: Sequence[PassageInput]) -> Iterator[EmbeddedPassage]:
         """Longest first, several short ones a forward pass."""
         opening = [*self._model.begin, *self._passage_prefix]
         closing = self._model.end
-        budget = self._model.max_tokens - len(opening) - len(closing)
-        fitted = [fit_passage(self._model.tokenize, each, budget).ids for each in passages]
+        fitted = [self.fit(each).ids for each in passages]
         most = min(PACKED_TOKENS, self._model.batch_tokens)
         for batch in _batches([len(ids) + len(opening) + len(closing) for ids in fitted], most):
             sequences = [[*opening, *fitted[ordinal], *closing] for ordinal in batch]

@@ -49,7 +49,15 @@ class LateInteraction:
         documents = self._token_vectors(passages, corpus, should_stop)
         weights = token_weights(corpus.document_frequencies(query.token_ids), corpus.unit_count)
         scores = interaction_scores(query.token_vectors, weights, documents)
-        return [RerankScore(float(score), truncated=False) for score in scores]
+        return [
+            RerankScore(float(score), self._was_cut(passage, vectors))
+            for score, passage, vectors in zip(scores, passages, documents, strict=True)
+        ]
+
+    def _was_cut(self, passage: PassageInput, vectors: Float32) -> bool:
+        """Whether the passage lost the end of its text when it was embedded."""
+        full = len(vectors) >= self._embedder.passage_budget
+        return full and self._embedder.fit(passage).truncated
 
     def _token_vectors(
         self, passages: Sequence[PassageInput], corpus: TokenCorpus, should_stop: ShouldStop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from memcli.retrieval.activation import Activation, Candidate
 
@@ -54,11 +54,11 @@ def _xml_fragment(fragment: Candidate) -> str:
     )
     if fragment.action == "reuse":
         return opened + "/>"
-    return f"{opened}>\n{escape(fragment.text.translate(_NOT_XML))}\n</fragment>"
+    return f"{opened}>\n{escape(fragment.text.translate(_NOT_XML), quote=False)}\n</fragment>"
 
 
 def _attribute(value: str) -> str:
-    return quoteattr(value.translate(_NOT_XML))
+    return f'"{escape(value.translate(_NOT_XML))}"'
 
 
 def place(fragment: Candidate) -> str:

@@ -68,3 +68,5 @@ def test_project_without_history_is_not_found(tmp_path: Path) -> None:
     stranger = bench.project("stranger")
     done = bench.run("forget", "--yes", "--json", cwd=stranger)
     assert (done.status, done.error["code"]) == (2, "project_not_found")
+    assert str(stranger) in done.error["message"]
+    assert str(stranger) in done.error["message"]

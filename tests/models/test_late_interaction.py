@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memcli.index.embedding import Float32, Int32, PassageInput
 from memcli.index.token_vectors import decode_token_vectors, encode_token_vectors
 from memcli.models.embedder import GgufEmbedder
+from memcli.models.golden_pair import IRRELEVANT, QUERY, RELEVANT
 from memcli.models.late_interaction import LateInteraction, interaction_scores, token_weights
 from memcli.models.loaded_model import Aborted, never
 
@@ -97,3 +98,29 @@ def test_stop_check_ends_a_rerank_that_has_to_compute(bundled_embedder: GgufEmbe
         LateInteraction(bundled_embedder).score(
             query, PASSAGES, PlainCorpus([None] * 3), lambda: True
         )
+
+
+def test_golden_pair_of_the_bundled_reranker_on_its_documented_scale(
+    bundled_embedder: GgufEmbedder,
+) -> None:
+    """F13: relevant above .9, irrelevant below .1, and calibrated once, monotonically."""
+    reranker = LateInteraction(bundled_embedder)
+    query = bundled_embedder.embed_query(QUERY)
+    relevant, irrelevant = reranker.score(
+        query, [RELEVANT, IRRELEVANT], PlainCorpus([None, None]), never
+    )
+    assert reranker.relevance.of(relevant.score) > 0.9
+    assert reranker.relevance.of(irrelevant.score) < 0.1
+    steps = [reranker.relevance.of(0.6 + at / 100) for at in range(40)]
+    assert steps == sorted(steps)
+    assert 0 < steps[0] < steps[-1] < 1
+
+
+def test_a_passage_that_lost_its_end_says_so(bundled_embedder: GgufEmbedder) -> None:
+    query = bundled_embedder.embed_query("word")
+    passages = [PassageInput("a.md", (), "word " * 300), PassageInput("a.md", (), "word " * 700)]
+    kept, cut = LateInteraction(bundled_embedder).score(
+        query, passages, PlainCorpus([None, None]), never
+    )
+    assert not kept.truncated
+    assert cut.truncated

@@ -12,6 +12,7 @@ and its index in `.memcli/` are not touched.
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -39,6 +40,7 @@ def command(
             next_command="memcli runs list --all-projects",
         )
         if forgotten and project_id is None and memcli.storage.directory.is_dir():
+            index = shlex.quote(str(memcli.storage.directory))
             invocation.display.message(
-                f"the index still holds the notes; to remove it: rm -r {memcli.storage.directory}"
+                f"the index still holds the notes; to remove it: rm -r {index}"
             )

@@ -22,7 +22,7 @@ from memcli.cli.options import Invocation
 
 def command(
     invocation: Invocation,
-    run: Annotated[str, typer.Argument(help="Run id, its beginning, or last.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, its beginning, or last.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be deleted.")
     ] = False,

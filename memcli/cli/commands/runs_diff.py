@@ -22,8 +22,8 @@ from memcli.cli.options import Invocation
 
 def command(
     invocation: Invocation,
-    a: Annotated[str, typer.Argument(help="The first Run.")],
-    b: Annotated[str, typer.Argument(help="The second Run.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The first Run.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The second Run.")],
 ) -> None:
     with invocation.open() as memcli:
         comparison = memcli.diff_retrieval_runs(a, b)

@@ -29,7 +29,9 @@ SHORT_DIGEST = 12
 
 def command(
     invocation: Invocation,
-    run: Annotated[str, typer.Argument(help="Run id, its beginning, or last.")] = "last",
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Run id, its beginning, or last.")
+    ] = "last",
     candidate: Annotated[
         str | None,
         typer.Option(metavar="KEY", help="One candidate's whole story, with its text."),

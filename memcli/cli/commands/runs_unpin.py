@@ -19,7 +19,7 @@ from memcli.cli.options import Invocation
 
 def command(
     invocation: Invocation,
-    run: Annotated[str, typer.Argument(help="Run id, its beginning, or last.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, its beginning, or last.")],
 ) -> None:
     with invocation.open() as memcli:
         change = memcli.unpin_run(run)
