@@ -194,6 +194,16 @@ class ReportView:
 
         return html_report(self.report)
 
+    @staticmethod
+    def write(path: Path, data: bytes) -> None:
+        """Write one of these to a file, for its owner alone.
+
+        Raises ``InvalidInput`` ``invalid_output``; ``Failure`` ``export_failed``.
+        """
+        from memcli.evaluation.output_file import write_output
+
+        write_output(path, data)
+
     def raise_losses(self) -> None:
         """Raise ``NotReady`` ``case_not_ready`` where a Case is missing that should not be."""
         _raise_losses(

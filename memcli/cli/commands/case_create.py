@@ -45,8 +45,9 @@ def command(
         )
     now = invocation.environment.now()
     with invocation.open() as memcli:
+        unanswered: list[str] = []
         if runs:
-            made, unanswered = memcli.create_evaluation_cases(runs), []
+            made = memcli.create_evaluation_cases(runs)
         else:
             made, unanswered = memcli.create_evaluation_cases_since(
                 None if since is None else since_moment(since, now)

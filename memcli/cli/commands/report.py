@@ -88,12 +88,10 @@ def _is_fixture(name: str) -> bool:
 
 
 def _write(invocation: Invocation, option: str, wanted: str, view: ReportView) -> None:
-    from memcli.evaluation.output_file import write_output
-
     if not wanted:
         raise InvalidInput("usage", f"{option} needs the name of a file, or -")
     path = invocation.environment.working_directory / Path(wanted).expanduser()
-    write_output(path, view.csv_bytes() if option == "--csv" else view.html_bytes())
+    view.write(path, view.csv_bytes() if option == "--csv" else view.html_bytes())
     invocation.display.message(f"wrote {path}")
 
 
