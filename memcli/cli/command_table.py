@@ -15,6 +15,7 @@ class Command:
 
 
 COMMANDS = (
+    Command(("init",), "init", "Show what memory is here and write a commented memcli.toml."),
     Command(
         ("index", "build"), "index_build", "Index the project's memory and move the head to it."
     ),
@@ -44,6 +45,9 @@ COMMANDS = (
     Command(("export",), "export", "Write the ready Cases to files that stand alone."),
     Command(("clear",), "clear", "Delete unpinned Runs and the bodies that nothing needs."),
     Command(("forget",), "forget", "Delete a project's whole history."),
+    Command(("config", "show"), "config_show", "Show every setting and where it comes from."),
+    Command(("doctor",), "doctor", "Check everything that memcli stands on, and how to repair it."),
+    Command(("completion",), "completion", "Print the completion file for a shell."),
 )
 
 GROUPS = {
@@ -51,6 +55,7 @@ GROUPS = {
     "head": "The revision that queries use.",
     "memory": "What the project's memory holds.",
     "runs": "The traces of past answers.",
+    "config": "Settings.",
     "case": "Past questions with the evidence that a person confirmed.",
 }
 

@@ -15,7 +15,7 @@ from memcli.cli.display import Display
 from memcli.cli.environment import Environment
 
 if TYPE_CHECKING:
-    from memcli.facade import Memcli
+    from memcli.facade import Memcli, Surroundings
 
 GLOBAL_OPTIONS: dict[str, Any] = {
     "project": Annotated[
@@ -101,21 +101,27 @@ class Invocation:
 
     def open(self, **flags: object) -> Memcli:
         """The facade over this project; ``flags`` are this command's settings, if given."""
-        from memcli.facade import Memcli, Surroundings
+        from memcli.facade import Memcli
 
-        environment = self.environment
         return Memcli.open(
-            environment.working_directory,
+            self.environment.working_directory,
             project=self.options.project,
             allow_broad=self.options.yes,
             flags={name: value for name, value in flags.items() if value is not None},
-            surroundings=Surroundings(
-                environ=environment.environ,
-                now=environment.now,
-                clock=environment.clock,
-                new_id=environment.new_id,
-                native_guard=environment.native_guard,
-            ),
+            surroundings=self.surroundings(),
+        )
+
+    def surroundings(self) -> Surroundings:
+        """What the facade takes from outside, as this command's environment has it."""
+        from memcli.facade import Surroundings
+
+        environment = self.environment
+        return Surroundings(
+            environ=environment.environ,
+            now=environment.now,
+            clock=environment.clock,
+            new_id=environment.new_id,
+            native_guard=environment.native_guard,
         )
 
 

@@ -93,7 +93,8 @@ def activate(plan: ActivationPlan) -> Answer:
         raise
     timings = {**activation.timings_us, "record": recorded}
     timings["total"] += recorded
-    return Answer(activation, run_id, timings, (*plan.warnings, *trace.warnings))
+    # One cause, one warning: a store that cannot be written was no registry either.
+    return Answer(activation, run_id, timings, tuple(trace.warnings) or plan.warnings)
 
 
 class _Trace:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.configuration import Configuration, resolve_configuration
 from memcli.errors import Failure, InvalidInput
 from memcli.facade.case_access import CaseAccess
+from memcli.facade.project_access import ProjectAccess
 from memcli.facade.run_access import RunAccess
 from memcli.facade.surroundings import Surroundings
 from memcli.history.projects import CentralRegistry
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-class Memcli(RunAccess, CaseAccess):
+class Memcli(RunAccess, CaseAccess, ProjectAccess):
     """Opened on a project; loads models on first use and frees them in ``close``.
 
     Heavy parts are imported where they are used, so that a listing command

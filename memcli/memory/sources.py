@@ -111,12 +111,18 @@ def _suffixes(include: Sequence[str]) -> tuple[str, ...]:
     return (*MEMORY_SUFFIXES, *sorted(more.difference(MEMORY_SUFFIXES)))
 
 
+def _place(root: Path, directory: Path) -> str:
+    """Relative where it lies in the project, so that a moved project is the same; else absolute."""
+    inside = os.path.relpath(directory, root)
+    return str(directory) if inside.startswith(os.pardir) else inside
+
+
 def sources_fingerprint(root: Path, sources: Sequence[Source], max_file_bytes: int) -> str:
     """A digest of everything but the files that decides what Effective Memory holds."""
     rows = [
         [
             source.scope.value,
-            os.fsencode(os.path.relpath(source.root, root)).hex(),
+            os.fsencode(_place(root, source.root)).hex(),
             source.key_prefix,
             source.include,
             source.exclude,

@@ -6,13 +6,12 @@ is returned as an effect, and what came of it arrives as an event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memcli.cli.labelling.events import (
     Effect,
     Event,
     Found,
-    Key,
     Paste,
     Quit,
     Refused,
@@ -22,13 +21,10 @@ from memcli.cli.labelling.events import (
     Skip,
     Theirs,
 )
-from memcli.cli.labelling.layout import Layout, layout
-from memcli.cli.labelling.sheet import Entry, Sheet
-from memcli.cli.labelling.text_layout import line_at, wrapped
-from memcli.evaluation.matching import EvidenceItem, in_order
+from memcli.cli.labelling.state import CANDIDATES, FOUND, Marks, State
+from memcli.cli.labelling.text_layout import line_at
+from memcli.evaluation.matching import in_order
 
-Marks = frozenset[EvidenceItem]
-CANDIDATES, FOUND, MARKED = range(3)
 MOVES = {"up": -1, "k": -1, "down": 1, "j": 1}
 # What a key has to be pressed twice for, and what the first time says.
 SURE = {
@@ -36,85 +32,6 @@ SURE = {
     ">": "not saved: > again skips without saving, s saves",
     "n": "nothing in this memory answers the query? n again saves that",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A session on one Case. ``saved`` is what the store holds at ``version``.
-
-    ``view`` is ``list``, ``read``, ``query``, ``search``, ``conflict`` or
-    ``help``. ``tab`` says which rows are listed, ``cursors`` the place in each.
-    ``past`` are earlier marks, for undo. ``pending`` is a key that is waiting to
-    be pressed again.
-    """
-
-    sheet: Sheet
-    columns: int
-    rows: int
-    version: int
-    saved: Marks
-    marks: Marks
-    view: str = "list"
-    tab: int = CANDIDATES
-    cursors: tuple[int, int, int] = (0, 0, 0)
-    whole: bool = False
-    scroll: int = 0
-    typed: str = ""
-    found: Found | None = None
-    past: tuple[Marks, ...] = ()
-    pending: str = ""
-    message: str = ""
-    theirs: Theirs | None = None
-
-    @property
-    def changed(self) -> bool:
-        """Whether there are marks that the store does not hold."""
-        return self.marks != self.saved
-
-    @property
-    def listed(self) -> tuple[Entry, ...]:
-        """The rows of the present list."""
-        if self.tab == FOUND:
-            return self.found.entries if self.found else ()
-        if self.tab == MARKED:
-            return tuple(self.entry_of(item) for item in in_order(self.marks))
-        return self.sheet.entries
-
-    @property
-    def cursor(self) -> int:
-        return max(0, min(self.cursors[self.tab], len(self.listed) - 1))
-
-    @property
-    def entry(self) -> Entry | None:
-        """The row under the cursor."""
-        rows = self.listed
-        return rows[self.cursor] if rows else None
-
-    @property
-    def layout(self) -> Layout:
-        return layout(self.sheet.query, self.view, self.columns, self.rows)
-
-    def entry_of(self, item: EvidenceItem) -> Entry:
-        """The row of an item, wherever it was marked."""
-        for entry in (*self.sheet.entries, *self.sheet.notes):
-            if entry.item == item:
-                return entry
-        return Entry(item, None, False, item.unit_key or item.resource_id, "", "", "")
-
-    @property
-    def reading(self) -> str:
-        """The text that the reading views show."""
-        if self.view == "query":
-            return self.sheet.query
-        entry = self.entry
-        if entry is None:
-            return ""
-        return self.sheet.note(entry.item)[0] if self.whole else self.sheet.fragment(entry.item)
-
-
-def open_session(sheet: Sheet, columns: int, rows: int) -> State:
-    """The first state: what the Case holds is marked."""
-    return State(sheet, columns, rows, sheet.version, sheet.held, sheet.held)
 
 
 def update(state: State, event: Event) -> tuple[State, Effect | None]:
@@ -259,14 +176,14 @@ def _opened(state: State) -> State:
 def _read(state: State, key: str) -> State:
     if key in ("enter", "escape", "left", "q"):
         return replace(state, view="list")
-    page = read_rows(state)
+    page = state.read_rows
     for keys, by in (
         (("up", "k"), -1),
         (("down", "j"), 1),
         (("pageup", "b"), 1 - page),
         (("pagedown", "f"), page - 1),
-        (("home", "g"), -len(_lines(state))),
-        (("end", "G"), len(_lines(state))),
+        (("home", "g"), -len(state.lines)),
+        (("end", "G"), len(state.lines)),
     ):
         if key in keys:
             return _scrolled(state, by)
@@ -294,19 +211,10 @@ def _turned(state: State) -> State:
     return _scrolled(replace(state, whole=True, scroll=0), place)
 
 
-def read_rows(state: State) -> int:
-    """Lines of text that a reading view shows; one row of the body is its heading."""
-    return max(1, state.layout.body - 1)
-
-
-def _lines(state: State) -> tuple[str, ...]:
-    return wrapped(state.reading, state.layout.text_cells)
-
-
 def _scrolled(state: State, by: int) -> State:
     if state.view not in ("read", "query"):
         return state
-    last = max(0, len(_lines(state)) - read_rows(state))
+    last = max(0, len(state.lines) - state.read_rows)
     return replace(state, scroll=max(0, min(state.scroll + by, last)))
 
 
@@ -337,7 +245,8 @@ def _searched(state: State) -> tuple[State, Effect | None]:
 
 
 def _found(state: State, found: Found) -> State:
-    what = f"{found.total} notes hold {found.text!r}" if found.text else f"all {found.total} notes"
+    notes = "1 note" if found.total == 1 else f"{found.total} notes"
+    what = f"{notes}: {found.text!r}" if found.text else f"all {notes}"
     if found.total > sum(each.rank is None for each in found.entries):
         what += ", the best are listed"
     if found.unreadable:
