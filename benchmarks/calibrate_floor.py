@@ -2,20 +2,28 @@
 
     python benchmarks/calibrate_floor.py --evals DIR --work DIR [--set ray-docs-dev]
 
-For each floor on the raw score: the share of relevant reranked candidates that
-would be lost, and how many off-topic queries would come back empty. Uses the
-index that benchmarks/quality.py left in the work folder.
+For each middle of the calibration (with the profile's length terms, and once
+without them): the share of relevant reranked candidates that would be lost, of
+labelled documents whose every candidate would be, of questions left empty, and
+how many off-topic queries come back empty. Uses the index that
+benchmarks/quality.py left in the work folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from eval_sets import SETS, opened, read_set, write_project
+
+from memcli.models.profile import BUNDLED_LATE_INTERACTION, Relevance
+
+# (tokens of the query, raw scores by document, documents that are relevant)
+Row = tuple[int, list[tuple[str, float]], frozenset[str]]
 
 
 def main() -> int:
@@ -26,44 +34,51 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = read_set(arguments.evals, arguments.set)
     root = write_project(chosen, arguments.work / chosen.name)
-    relevant: list[float] = []
-    best_real: list[float] = []
-    off_topic: list[tuple[float, str]] = []
+    off_topic = (arguments.evals / "off-topic.txt").read_text(encoding="utf-8").splitlines()
     with opened(root, arguments.work / ".memcli-home") as memcli:
         memcli.build_index()
-        for query, text in chosen.queries.items():
-            activation = memcli.activate_memory(text).activation
-            wanted = chosen.relevant.get(query, frozenset())
-            scored = [each for each in activation.candidates if each.rerank_score is not None]
-            best_real.append(max(each.rerank_score or 0.0 for each in scored))
-            relevant += [
-                each.rerank_score or 0.0
-                for each in scored
-                if each.path.removesuffix(".md") in wanted
+        embedder = memcli.shelf.configured_embedder()
+
+        def asked(query: str, relevant: frozenset[str]) -> Row:
+            scored = [
+                (each.path.removesuffix(".md"), each.rerank_score)
+                for each in memcli.activate_memory(query).activation.candidates
+                if each.rerank_score is not None
             ]
-        for line in (arguments.evals / "off-topic.txt").read_text(encoding="utf-8").splitlines():
-            if line.strip():
-                activation = memcli.activate_memory(line).activation
-                scored = [each for each in activation.candidates if each.rerank_score is not None]
-                off_topic.append((max(each.rerank_score or 0.0 for each in scored), line))
-    relevant.sort()
-    best_real.sort()
-    print(f"{chosen.name}: {len(relevant)} relevant candidates, {len(best_real)} questions")
-    for share in (0.01, 0.05, 0.25, 0.5, 0.75):
-        print(
-            f"  {share:>4.0%}  relevant {relevant[int(share * len(relevant))]:.4f}"
-            f"  best of a question {best_real[int(share * len(best_real))]:.4f}"
-        )
-    for score, line in sorted(off_topic):
-        print(f"  off-topic {score:.4f}  {line}")
-    print("  floor   relevant lost   questions empty   off-topic empty")
-    for step in range(40):
-        floor = 0.786 + step * 0.002
-        lost = sum(score < floor for score in relevant) / len(relevant)
-        empty = sum(score < floor for score in best_real) / len(best_real)
-        blank = sum(score < floor for score, _ in off_topic)
-        print(f"  {floor:.4f}   {lost:>10.1%}   {empty:>14.1%}   {blank:>10} of {len(off_topic)}")
+            return len(embedder.embed_query(query).token_ids), scored, relevant
+
+        real = [
+            asked(text, chosen.relevant.get(query, frozenset()))
+            for query, text in chosen.queries.items()
+        ]
+        other = [asked(line, frozenset()) for line in off_topic if line.strip()]
+    print(f"{chosen.name}: {len(real)} questions, {len(other)} off-topic")
+    plain = replace(BUNDLED_LATE_INTERACTION, length_slope=0.0, length_cap=0.0)
+    for title, profile in (("with length terms", BUNDLED_LATE_INTERACTION), ("without", plain)):
+        print(f"{title}\n  middle  relevant lost  documents lost  questions empty  off-topic empty")
+        for step in range(22):
+            print(line(replace(profile, middle=0.79 + step * 0.0025), real, other))
+        print("in force\n" + line(profile, real, other))
     return 0
+
+
+def line(profile: Relevance, real: list[Row], other: list[Row]) -> str:
+    def kept(score: float, tokens: int) -> bool:
+        return profile.of(score, tokens) >= profile.floor
+
+    candidates, documents = [], []
+    for tokens, scored, relevant in real:
+        for document in relevant:
+            flags = [kept(score, tokens) for name, score in scored if name == document]
+            candidates += flags
+            documents += [any(flags)] if flags else []
+    empty = [not any(kept(s, tokens) for _, s in scored) for tokens, scored, _ in real]
+    blank = sum(not any(kept(s, tokens) for _, s in scored) for tokens, scored, _ in other)
+    return (
+        f"  {profile.middle:.4f} {1 - sum(candidates) / len(candidates):>14.1%} "
+        f"{1 - sum(documents) / len(documents):>15.1%} {sum(empty) / len(empty):>16.1%} "
+        f"{blank:>12} of {len(other)}"
+    )
 
 
 if __name__ == "__main__":

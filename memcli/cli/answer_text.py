@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memcli.cli.display import Display
+from memcli.cli.links import linked
 from memcli.cli.safe_text import safe, safe_line
 
 if TYPE_CHECKING:
@@ -13,11 +15,16 @@ if TYPE_CHECKING:
     from memcli.retrieval.activation import Activation, Candidate
 
 
-def fragment_lines(display: Display, answer: Answer) -> Iterator[str]:
-    """Each fragment with path:line, heading path, score and tokens, then its text."""
+def fragment_lines(
+    display: Display, answer: Answer, files: Mapping[str, Path] | None = None
+) -> Iterator[str]:
+    """Each fragment with path:line, heading path, score and tokens, then its text.
+
+    ``files``, by resource id, are linked to where the terminal knows links.
+    """
     activation = answer.activation
     for fragment in activation.fragments:
-        yield _heading(display, fragment)
+        yield _heading(display, fragment, (files or {}).get(fragment.resource_id))
         if fragment.action != "reuse":
             yield from (f"   {line}".rstrip() for line in safe(fragment.text).split("\n"))
         yield ""
@@ -26,11 +33,11 @@ def fragment_lines(display: Display, answer: Answer) -> Iterator[str]:
     yield budget_line(display, activation)
 
 
-def _heading(display: Display, fragment: Candidate) -> str:
+def _heading(display: Display, fragment: Candidate, file: Path | None) -> str:
     place = f"{fragment.path}:{fragment.locator.start_line}"
     parts = [
         display.style(f"{fragment.final_rank}.", "strong"),
-        display.style(safe_line(place), "path"),
+        linked(display, display.style(safe_line(place), "path"), file),
     ]
     if fragment.heading_path:
         parts.append(display.style(safe_line(" > ".join(fragment.heading_path)), "strong"))

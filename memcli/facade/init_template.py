@@ -1,4 +1,4 @@
-"""The text of a new ``memcli.toml``: the id, and every other setting as a comment with its default."""
+"""The text of a new ``memcli.toml``: the id, and every other setting as a commented default."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _lines(project_id: str, suffixless: Sequence[str]) -> Iterator[str]:
             if owner == table:
                 yield f"# {name} = {_value(option)}  # {_MEANING[option.key]}"
     yield ""
-    yield "# Where memory comes from. Without a source of scope \"project\" it is every .md,"
+    yield '# Where memory comes from. Without a source of scope "project" it is every .md,'
     yield "# .markdown, .mdx and .mdc file below this folder that git would not ignore."
     yield "# Patterns are those of .gitignore, relative to root."
     yield "# [[source]]"

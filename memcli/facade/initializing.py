@@ -105,8 +105,7 @@ class InitPlan:
             "root": str(self.project.root),
             "found_by": self.project.found_by,
             "found": [
-                {"place": each.place, "count": each.count, "what": each.what}
-                for each in self.found
+                {"place": each.place, "count": each.count, "what": each.what} for each in self.found
             ],
             "not_indexed": [
                 {"place": place, "reason": reason} for place, reason in self.not_indexed

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from memcli.errors import MemcliError
 from memcli.history.blobs import BlobStore
-from memcli.history.damage import backup_copies
+from memcli.history.damage import (
+    backup_copies,
+    damaged,
+    reporting_faults,
+    require_sound_file,
+    too_new,
+)
 from memcli.history.migrations import user_version
+from memcli.history.schema import SCHEMA_VERSION
 from memcli.history.store import HistoryStore
 
 COUNTS = """
@@ -41,10 +50,14 @@ class StoreReport:
     problems: tuple[str, ...]
 
 
-def inspect_store(store: HistoryStore, *, thorough: bool = False) -> StoreReport:
+def inspect_store(
+    store: HistoryStore, *, thorough: bool = False, untouched: bool = False
+) -> StoreReport:
     """Count what is there; ``thorough`` checks every page, reference and body.
 
-    A damaged store is reported in ``problems``, not raised.
+    A damaged store is reported in ``problems``, not raised. ``untouched``
+    neither migrates an older store, of which only the layout is told then, nor
+    leaves SQLite's ``-wal`` and ``-shm`` beside one that had none.
     """
     layout: int | None = None
     numbers: dict[str, int] = dict.fromkeys(
@@ -52,9 +65,9 @@ def inspect_store(store: HistoryStore, *, thorough: bool = False) -> StoreReport
     )
     problems: list[str] = []
     try:
-        with store.reading() as connection:
-            if connection is not None:
-                layout = user_version(connection)
+        with _untouched(store) if untouched else store.reading() as connection:
+            layout = None if connection is None else user_version(connection)
+            if connection is not None and layout == SCHEMA_VERSION:
                 numbers = dict(connection.execute(COUNTS).fetchone())
                 if thorough:
                     problems += _faults(connection)
@@ -69,6 +82,29 @@ def inspect_store(store: HistoryStore, *, thorough: bool = False) -> StoreReport
         problems=tuple(problems),
         **numbers,
     )
+
+
+@contextmanager
+def _untouched(store: HistoryStore) -> Iterator[sqlite3.Connection | None]:
+    with reporting_faults(store.path):
+        if not require_sound_file(store.path):
+            yield None
+            return
+        log = store.path.with_name(f"{store.path.name}-wal")
+        has_log = log.exists() and log.stat().st_size > 0
+        connection = sqlite3.connect(
+            f"{store.path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}",
+            uri=True,
+            isolation_level=None,
+            timeout=store.lock_wait_seconds,
+        )
+        connection.row_factory = sqlite3.Row
+        with closing(connection):
+            if (version := user_version(connection)) == 0:
+                raise damaged(store.path, "is an SQLite database, but none that memcli made")
+            if version > SCHEMA_VERSION:
+                raise too_new(store.path, version, SCHEMA_VERSION)
+            yield connection
 
 
 def _faults(connection: sqlite3.Connection) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterator, Sequence
 
 from memcli.index.connection import open_to_read
 from memcli.index.faults import reading_faults
@@ -34,13 +35,11 @@ def files_of(
     if not storage.database.exists():
         return {}
     found: dict[str, str] = {}
-    with reading_faults(storage.database):
-        with contextlib.closing(open_to_read(storage.database)) as connection:
-            check_version(connection)
-            for at in range(0, len(resource_ids), _MOST_PARAMETERS):
-                some = resource_ids[at : at + _MOST_PARAMETERS]
-                marks = ", ".join("?" * len(some))
-                found.update(connection.execute(_FILES.format(marks), (revision_id, *some)))
+    with _reading(storage) as connection:
+        for at in range(0, len(resource_ids), _MOST_PARAMETERS):
+            some = resource_ids[at : at + _MOST_PARAMETERS]
+            marks = ", ".join("?" * len(some))
+            found.update(connection.execute(_FILES.format(marks), (revision_id, *some)))
     return found
 
 
@@ -48,7 +47,13 @@ def head_paths(storage: IndexStorage, beginning: str, limit: int) -> list[tuple[
     """Path and title of the head's resources whose path begins so, in their order."""
     if not storage.database.exists():
         return []
-    with reading_faults(storage.database):
-        with contextlib.closing(open_to_read(storage.database)) as connection:
-            check_version(connection)
-            return connection.execute(_HEAD_PATHS, (beginning, limit)).fetchall()
+    with _reading(storage) as connection:
+        return connection.execute(_HEAD_PATHS, (beginning, limit)).fetchall()
+
+
+@contextlib.contextmanager
+def _reading(storage: IndexStorage) -> Iterator[sqlite3.Connection]:
+    path = storage.database
+    with reading_faults(path), contextlib.closing(open_to_read(path)) as connection:
+        check_version(connection)
+        yield connection

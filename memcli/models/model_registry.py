@@ -103,7 +103,7 @@ REGISTRY: tuple[RegistryEntry, ...] = (
         url=f"{_HUB}gpustack/jina-reranker-v2-base-multilingual-GGUF/resolve/main/"
         "jina-reranker-v2-base-multilingual-Q8_0.gguf",
         licence="CC-BY-NC-4.0",
-        about="more than 100 languages, 278M parameters, not for commercial use",
+        about="multilingual, 278M parameters, not for commercial use",
         pooling="rank",
         pair_form="double_separator",
     ),
@@ -113,7 +113,7 @@ REGISTRY: tuple[RegistryEntry, ...] = (
         url=f"{_HUB}gpustack/bge-reranker-v2-m3-GGUF/resolve/"
         "3093af03b1a635e67b084b1d8c03c5f5e020fd05/bge-reranker-v2-m3-Q8_0.gguf",
         licence="Apache-2.0",
-        about="more than 100 languages, 568M parameters",
+        about="multilingual, 568M parameters",
         pooling="rank",
         size=635_676_416,
         sha256="a43c7c9b11a4c1517e5bf95151960e1621d1b72f7a493364b01e386cf1aaa1d3",
@@ -125,7 +125,7 @@ REGISTRY: tuple[RegistryEntry, ...] = (
         url=f"{_HUB}ggml-org/Qwen3-Reranker-0.6B-Q8_0-GGUF/resolve/"
         "a02f48bb4f057028298c21fa033da2b30d7742d5/qwen3-reranker-0.6b-q8_0.gguf",
         licence="Apache-2.0",
-        about="more than 100 languages, 596M parameters, slow without a GPU",
+        about="multilingual, 596M parameters, slow without a GPU",
         pooling="rank",
         size=639_153_184,
         sha256="22c9979ce4fbcdc5acdc310c6641c32797eff1aa980b8f7a2db8a8ea23429a48",

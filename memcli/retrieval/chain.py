@@ -157,9 +157,11 @@ def rerank(
     scored: list[tuple[StoredUnit, RerankScore]] = list(zip(units, scores, strict=True))
     rrf_rank = {each.unit_rowid: each.rank for each in fused}
     scored.sort(key=lambda pair: (-pair[1].score, rrf_rank[pair[0].unit_rowid]))
-    calibrate = reranker.relevance.of
+    relevance, length = reranker.relevance, len(query.token_ids)
     return {
-        unit.unit_rowid: Reranked(rank, score.score, calibrate(score.score), score.truncated)
+        unit.unit_rowid: Reranked(
+            rank, score.score, relevance.of(score.score, length), score.truncated
+        )
         for rank, (unit, score) in enumerate(scored, 1)
     }
 

@@ -109,11 +109,15 @@ def test_golden_pair_of_the_bundled_reranker_on_its_documented_scale(
     relevant, irrelevant = reranker.score(
         query, [RELEVANT, IRRELEVANT], PlainCorpus([None, None]), never
     )
-    assert reranker.relevance.of(relevant.score) > 0.9
-    assert reranker.relevance.of(irrelevant.score) < 0.1
-    steps = [reranker.relevance.of(0.6 + at / 100) for at in range(40)]
-    assert steps == sorted(steps)
-    assert 0 < steps[0] < steps[-1] < 1
+    length = len(query.token_ids)
+    assert reranker.relevance.of(relevant.score, length) > 0.9
+    assert reranker.relevance.of(irrelevant.score, length) < 0.1
+    for length in (1, 8, 9, 30, 128):
+        steps = [reranker.relevance.of(0.6 + at / 100, length) for at in range(40)]
+        assert steps == sorted(steps)
+        assert 0 < steps[0] < steps[-1] < 1
+    by_length = [reranker.relevance.of(0.8, length) for length in (1, 8, 9, 16, 30, 60, 128)]
+    assert by_length == sorted(by_length)
 
 
 def test_a_passage_that_lost_its_end_says_so(bundled_embedder: GgufEmbedder) -> None:

@@ -3,6 +3,7 @@
 \b
 Examples:
   memcli activate "how do we roll back a deploy"
+  memcli activate "how do we roll back a deploy" --open 1
   memcli activate "how do we roll back a deploy" --format markdown
   echo "who is on call" | memcli activate - --json
   memcli activate "next question" --state last.json --state-out last.json
@@ -64,6 +65,15 @@ def command(
             metavar="FILE|-", help='Many queries as NDJSON, {"query": ...} each; NDJSON out.'
         ),
     ] = None,
+    open_: Annotated[
+        int | None,
+        typer.Option(
+            "--open",
+            metavar="N",
+            min=1,
+            help="Open fragment N at its line. [env: VISUAL, EDITOR]",
+        ),
+    ] = None,
     fail_empty: Annotated[
         bool, typer.Option("--fail-empty", help="Exit 1 when nothing is returned.")
     ] = False,
@@ -87,6 +97,12 @@ def command(
             "give either a query or --queries",
             'Example: memcli activate "how do we deploy"',
         )
+    if open_ is not None:
+        from memcli.cli.opening import editor_of
+
+        if queries is not None:
+            raise InvalidInput("usage", "--open needs one query; --queries has many")
+        editor_of(invocation.environment.environ)
     memcli = invocation.open(
         **{
             "models.embedder": embedder,
@@ -111,6 +127,15 @@ def command(
             memcli.write_state(answer, _resolved(invocation, state_out))
         _print(invocation, memcli, answer, _format(invocation, format_), explain)
         _fail_if_empty(answer, fail_empty)
+        if open_ is not None:
+            _open(invocation, memcli, answer, open_)
+
+
+def _open(invocation: Invocation, memcli: Memcli, answer: Answer, number: int) -> None:
+    from memcli.cli.opening import open_fragment
+
+    activation = answer.activation
+    open_fragment(invocation, memcli, activation.revision_id, activation.fragments, number)
 
 
 def _format(invocation: Invocation, asked: Format | None) -> Format:
@@ -167,11 +192,23 @@ def _print(
     elif form is Format.XML:
         display.raw(as_xml(answer.activation))
     else:
-        display.lines(fragment_lines(display, answer))
+        display.lines(fragment_lines(display, answer, _linked_files(invocation, memcli, answer)))
         if explain:
             display.lines(explained_lines(display, answer.activation))
         elif answer.run_id:
             display.hint(f"trace: memcli runs show {answer.run_id}")
+
+
+def _linked_files(invocation: Invocation, memcli: Memcli, answer: Answer) -> dict[str, Path]:
+    from memcli.cli.links import shows_links
+
+    if not shows_links(invocation.display):
+        return {}
+    activation = answer.activation
+    return memcli.files_of(
+        activation.revision_id,
+        [(each.resource_id, each.scope, each.path) for each in activation.fragments],
+    )
 
 
 def _fail_if_empty(answer: Answer, fail_empty: bool) -> None:

@@ -8,6 +8,7 @@ from memcli.cli.labelling.text_layout import wrapped
 from memcli.cli.safe_text import clipped, display_width
 
 SIDE_BY_SIDE = 120
+NARROWEST = 20
 WIDEST_TEXT = 100
 LABEL = 7
 LEAST_ROWS = 3
@@ -77,11 +78,16 @@ class Layout:
 
 
 def layout(query: str, view: str, columns: int, rows: int) -> Layout:
-    """The layout of one view on a screen of ``columns`` by ``rows``."""
-    most = 3 if rows >= 24 else 2 if rows >= 16 else 1
+    """The layout of one view on a screen of ``columns`` by ``rows``.
+
+    A screen narrower than 20 columns shows the left of one of 20.
+    """
+    columns = max(NARROWEST, columns)
+    # Help needs every row, and says nothing about the query.
+    most = 0 if view == "help" else 3 if rows >= 24 else 2 if rows >= 16 else 1
     lines = wrapped(query.strip(), max(8, columns - LABEL - 1))
     shown = lines[:most]
-    if len(lines) > most:
+    if 0 < most < len(lines):
         last = clipped(shown[-1], max(1, columns - LABEL - 12)).rstrip("…")
         shown = (*shown[:-1], f"{last}… (v: all)")
     keys = key_lines(KEYS[view], columns)

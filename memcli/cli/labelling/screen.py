@@ -25,10 +25,9 @@ STYLES = {
     "alert": "1;31",
 }
 HELP = """
-The query is above. Below are the candidates that retrieval found, the likely ones
-first: those marked * were returned, or were the best of a stage. Mark what answers
-the query. Marks are x for a fragment and w for the whole note it is part of; both
-are evidence of their own.
+Mark what answers the query: x for a fragment, w for the whole note it is part of;
+each is a piece of evidence. The likely candidates come first: those with * were
+returned, or were the best of a stage.
 
   up down, j k        move               page up, page down, home, end   move far
   space, x            mark or unmark     w   mark or unmark the whole note
@@ -39,7 +38,7 @@ are evidence of their own.
   s                   save the marks as the evidence, in place of all before
   n n                 save that nothing in this memory answers the query
   >                   skip: the case stays as it is
-  q                   quit            ctrl-c  leave at once; nothing is saved
+  q, ctrl-c           leave; ctrl-c does not ask about marks that are not saved
 
 Only s and n save. After saving the next unresolved case opens.
 """.strip("\n")
@@ -67,7 +66,10 @@ def draw(state: State, style: Style) -> list[str]:
         _tabs(state, place, style),
         style("─" * place.columns, "dim"),
     ]
-    body = list(_body(state, place, style))[: place.body]
+    body = list(_body(state, place, style))
+    if len(body) > place.body:
+        more = clipped("… and more than fits this terminal", place.columns)
+        body[place.body - 1 :] = [style(more, "dim")]
     lines += [*body, *([""] * (place.body - len(body)))]
     kind = "alert" if state.pending or state.message.startswith("not saved") else "strong"
     lines.append(style(clipped(safe_line(state.message), place.columns), kind))
@@ -158,9 +160,10 @@ def _row(state: State, entry: Entry, selected: bool, cells: int, style: Style) -
     room = max(8, cells - len(left))
     path = safe_line(entry.path)
     line = f":{entry.lines.split('-')[0]}" if entry.lines else ""
-    most = room if not entry.heading else max(8, room * 3 // 5)
+    # Of a note that a search found, the line says more than the title.
+    heading = safe_line(entry.about if entry.rank is None and entry.about else entry.heading)
+    most = room if not heading else max(8, room * 3 // 5)
     where = clipped_left(path + line, most)
-    heading = safe_line(entry.heading)
     text = padded(left + (f"{where}  {heading}" if heading else where), cells)
     if selected:
         return style(text, "cursor")
@@ -174,9 +177,11 @@ def _preview(state: State, place: Layout, style: Style) -> Iterator[str]:
     if entry is None or state.view == "search":
         return
     yield style(clipped(_title(entry), place.preview_cells), "strong")
-    text = wrapped(state.sheet.fragment(entry.item), min(place.text_cells, place.preview_cells))
-    rows = place.preview_rows - 1
-    yield from _text(state, text[:rows], style)
+    cells = min(place.text_cells, place.preview_cells)
+    start = state.sheet.start_of(entry) if entry.rank is None else 0
+    # No more of a long note than can be seen is looked at.
+    text = state.sheet.fragment(entry.item)[start : start + place.preview_rows * cells]
+    yield from _text(state, wrapped(text, cells)[: place.preview_rows - 1], style)
 
 
 def _reading(state: State, place: Layout, style: Style) -> Iterator[str]:

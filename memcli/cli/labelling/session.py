@@ -170,7 +170,8 @@ def _opened(state: State) -> State:
     entry = state.entry
     if entry is None:
         return state
-    return replace(state, view="read", whole=entry.rank is None, scroll=0)
+    opened = replace(state, view="read", whole=entry.rank is None, scroll=0)
+    return _at_start(opened) if opened.whole else opened
 
 
 def _read(state: State, key: str) -> State:
@@ -206,9 +207,15 @@ def _turned(state: State) -> State:
         return replace(state, message="this is the whole note")
     if state.whole:
         return replace(state, whole=False, scroll=0)
-    text, start = state.sheet.note(entry.item)
-    place = line_at(text, state.layout.text_cells, start)
-    return _scrolled(replace(state, whole=True, scroll=0), place)
+    return _at_start(replace(state, whole=True, scroll=0))
+
+
+def _at_start(state: State) -> State:
+    """The whole note, scrolled to where the row begins in it."""
+    if state.entry is None:
+        return state
+    start = state.sheet.start_of(state.entry)
+    return _scrolled(state, line_at(state.reading, state.layout.text_cells, start))
 
 
 def _scrolled(state: State, by: int) -> State:

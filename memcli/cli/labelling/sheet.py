@@ -25,7 +25,8 @@ class Entry:
     """A row: a candidate, or, without a ``rank``, a whole note of the frozen corpus.
 
     ``rank`` is what ``rank:N`` means to ``case resolve``. ``lines`` are those of
-    the file, ``about`` says which stages found it, or how a search did.
+    the file. ``about`` says which stages found it; of a note that a search found
+    it is the best line, which is line ``body_line`` of the body.
     """
 
     item: EvidenceItem
@@ -35,6 +36,7 @@ class Entry:
     heading: str
     lines: str
     about: str
+    body_line: int | None = None
 
     @property
     def note(self) -> EvidenceItem:
@@ -46,8 +48,9 @@ class Entry:
 class Sheet:
     """One Case as it was opened. Reading a text twice gives the same: the corpus is frozen.
 
-    ``fragment`` gives a row's own text, ``note`` the whole note around it and
-    the code point at which the row begins in it. ``unresolved`` counts drafts.
+    ``fragment`` gives a row's own text, ``note`` the whole note around it and the
+    code point at which the row begins in it: a note's body after its description.
+    ``unresolved`` counts drafts.
     """
 
     case_id: str
@@ -61,6 +64,17 @@ class Sheet:
     unresolved: int
     fragment: Callable[[EvidenceItem], str]
     note: Callable[[EvidenceItem], tuple[str, int]]
+
+    def start_of(self, entry: Entry) -> int:
+        """The code point of the whole note at which a reader of ``entry`` begins."""
+        text, start = self.note(entry.item)
+        if entry.rank is not None:
+            return start
+        if entry.body_line is None:
+            return 0
+        for _ in range(entry.body_line - 1):
+            start = text.find("\n", start) + 1
+        return start
 
 
 def sheet_of(view: CaseView, unresolved: int) -> Sheet:
@@ -93,7 +107,7 @@ def sheet_of(view: CaseView, unresolved: int) -> Sheet:
             _entry(each, rank, each.unit_key in suggested)
             for rank, each in enumerate(labelling_order(detail.candidates), 1)
         ),
-        notes=tuple(_note_entry(each, "") for each in detail.resources),
+        notes=tuple(_note_entry(each) for each in detail.resources),
         words=(*detail.run.lexical_terms, *detail.run.lexical_skipped),
         unresolved=unresolved,
         fragment=fragment,
@@ -106,7 +120,7 @@ def entries_of_hits(sheet: Sheet, hits: Iterable[FrozenHit]) -> tuple[Entry, ...
     by_key = {each.item.unit_key: each for each in sheet.entries}
     found = []
     for hit in hits:
-        found.append(_note_entry(hit.resource, hit.excerpt))
+        found.append(_note_entry(hit.resource, hit.excerpt, hit.body_line))
         found += [by_key[key] for key in hit.unit_keys]
     return tuple(found)
 
@@ -124,9 +138,9 @@ def _entry(candidate: RecordedCandidate, rank: int, suggested: bool) -> Entry:
     )
 
 
-def _note_entry(resource: ManifestResource, about: str) -> Entry:
+def _note_entry(resource: ManifestResource, about: str = "", body_line: int | None = None) -> Entry:
     item = EvidenceItem(resource.resource_id)
-    return Entry(item, None, False, resource.path, resource.title, "", about)
+    return Entry(item, None, False, resource.path, resource.title, "", about, body_line)
 
 
 def _text_of(view: CaseView, candidate: RecordedCandidate) -> str:
@@ -146,5 +160,8 @@ def _note_of(
         body = view.body_of(resource)
     except MemcliError as error:
         return f"{head}[{error.message}]", 0
-    start = candidate.locator.start_char if candidate else None
+    if candidate is None:
+        return head + body, len(head)
+    start = candidate.locator.start_char
+    # The description has no place in the body; it stands before it.
     return head + body, 0 if start is None else len(head) + start
