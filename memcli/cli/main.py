@@ -17,6 +17,10 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         return _print(overview(), 0 if given else 2)
     if "--version" in given and all(each in ("--version", *_VERBOSE) for each in given):
         return _print(version_text(verbose=len(given) > 1), 0)
+    if given[:2] == ["completion", "words"]:
+        from memcli.cli.completion.words import print_words
+
+        return print_words(given[2:])
     from memcli.cli.ladder import run_process
 
     return int(run_process(given))

@@ -4,9 +4,11 @@ Relevance is the logistic of (score - middle) / width. For late interaction,
 ``high`` is the median score of the sixteen answers and ``low`` the 95th
 percentile of each question's best wrong note, which is what a false hit looks
 like. ``middle`` lies half-way between, and ``width`` makes ``high`` a relevance
-of 0.95 and so ``low`` one of 0.05; the floor is 0.5. On the built-in embedder
-this gives 0.815 and 0.0115, where the curve over a real corpus
-(benchmarks/calibrate_floor.py) gave 0.816 and 0.012.
+of 0.95 and so ``low`` one of 0.05. The floor is 0.3 rather than 0.5, since
+sixteen pairs say less than a corpus. How scores fall with a question's length
+cannot be read off short questions: it is taken over from the built-in embedder,
+in units of the width. On that embedder the method drops what scores below 0.817,
+and the curve over real corpora (benchmarks/calibrate_floor.py) says 0.820.
 
 A reranker's score is a logit, and its logistic is the relevance as it stands;
 where llama.cpp already gives a probability (Qwen3), the middle is 0.5. Its floor
@@ -32,13 +34,13 @@ from memcli.models.cross_encoder import CrossEncoder
 from memcli.models.embedder import GgufEmbedder
 from memcli.models.late_interaction import interaction_scores, token_weights
 from memcli.models.loaded_model import ShouldStop, never
-from memcli.models.profile import Relevance
+from memcli.models.profile import BUNDLED_LATE_INTERACTION, Relevance
 
 # A reranker reads pair by pair and may be large, so it is shown fewer.
 RERANKED_PAIRS = 8
 LEAST_RIGHT_SHARE = 0.75
 HIGH_RELEVANCE = 0.95
-LATE_FLOOR = 0.5
+LATE_FLOOR = 0.3
 HIGHEST_FLOOR = 0.5
 # Architectures for which llama.cpp's RANK pooling ends in a softmax.
 _GIVES_PROBABILITY = frozenset({"qwen3", "qwen3vl"})
@@ -77,17 +79,18 @@ def calibrate_late_interaction(
         documents.append(decode_token_vectors(*encode_token_vectors(vectors)))
         seen.append(set(embedded[at].token_ids.tolist()))
     vectors_of_notes = np.stack([embedded[at].vector for at in range(len(notes))])
-    rows, nearest = [], 0
+    rows, lengths, nearest = [], [], 0
     for at, (question, _) in enumerate(CALIBRATION_PAIRS):
         query = embedder.embed_query(question, should_stop)
         nearest += int(np.argmax(vectors_of_notes @ query.vector)) == at
         counts = [sum(token in ids for ids in seen) for token in query.token_ids.tolist()]
         weights = token_weights(np.array(counts, dtype=np.int32), len(notes))
         rows.append(interaction_scores(query.token_vectors, weights, documents))
-    return replace(from_late_scores(np.stack(rows)), nearest=nearest)
+        lengths.append(len(query.token_ids))
+    return replace(from_late_scores(np.stack(rows), lengths), nearest=nearest)
 
 
-def from_late_scores(scores: Float32) -> Calibration:
+def from_late_scores(scores: Float32, query_tokens: Sequence[int]) -> Calibration:
     """The calibration for float32 [questions, notes], answers on the diagonal."""
     count = len(scores)
     answers = np.diag(scores)
@@ -95,13 +98,25 @@ def from_late_scores(scores: Float32) -> Calibration:
     right = int((answers > wrong).sum())
     high, low = float(np.median(answers)), float(np.percentile(wrong, 95))
     found = Calibration(Relevance(0.0, 1.0, 0.0), right, count)
-    if found.tells_answers and high > low:
-        width = (high - low) / 2 / math.log(HIGH_RELEVANCE / (1 - HIGH_RELEVANCE))
-        relevance = Relevance((high + low) / 2, width, LATE_FLOOR)
-    else:
+    if not found.tells_answers or high <= low:
         spread = max(float(scores.std()), 1e-3)
-        relevance = Relevance(float(np.median(scores)), spread, 0.0)
-    return Calibration(_rounded(relevance), right, count)
+        relevance = Relevance(_rounded(float(np.median(scores))), _rounded(spread), 0.0)
+        return replace(found, relevance=relevance)
+    width = (high - low) / 2 / math.log(HIGH_RELEVANCE / (1 - HIGH_RELEVANCE))
+    known = BUNDLED_LATE_INTERACTION
+    slope = known.length_slope / known.width * width
+    cap = known.length_cap / known.width * width
+    longer = [math.log(max(each / known.length_free, 1.0)) for each in query_tokens]
+    shift = sum(min(cap, slope * each) for each in longer) / count
+    relevance = Relevance(
+        middle=_rounded((high + low) / 2 + shift),
+        width=_rounded(width),
+        floor=LATE_FLOOR,
+        length_slope=_rounded(slope),
+        length_free=known.length_free,
+        length_cap=_rounded(cap),
+    )
+    return replace(found, relevance=relevance)
 
 
 def calibrate_reranker(
@@ -132,8 +147,8 @@ def from_pair_scores(
         half_way = _logistic((_logit(worst) + _logit(best_wrong)) / 2)
     else:
         half_way = (worst + best_wrong) / 2
-    floor = min(HIGHEST_FLOOR, found.relevance.of(half_way))
-    return Calibration(_rounded(Relevance(middle, width, floor)), right, len(answers))
+    floor = min(HIGHEST_FLOOR, found.relevance.of(half_way, 0))
+    return replace(found, relevance=Relevance(middle, width, _rounded(floor)))
 
 
 def _scores(
@@ -151,7 +166,6 @@ def _logistic(logit: float) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
-def _rounded(relevance: Relevance) -> Relevance:
+def _rounded(value: float) -> float:
     """Four significant digits: a profile is read by people, and no more is known."""
-    values = (relevance.middle, relevance.width, relevance.floor)
-    return Relevance(*(float(f"{value:.4g}") for value in values))
+    return float(f"{value:.4g}")

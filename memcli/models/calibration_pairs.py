@@ -1,4 +1,4 @@
-"""Sixteen questions, each with the one short note that answers it, to see what a model's scores mean.
+"""Sixteen questions, each with the one short note that answers it, to calibrate a model by.
 
 They are written like a project's memory and share words with their notes as real
 questions do; each note is a wrong answer to the other fifteen questions.

@@ -8,6 +8,7 @@ only a file of the right length, first bytes and digest is renamed to the target
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import http.client
 import os
@@ -25,13 +26,14 @@ from memcli import __version__
 from memcli.errors import Conflict, Failure, InvalidInput
 from memcli.locations import private_directory, private_file, sync_directory
 from memcli.models.gguf_header import MAGIC
-from memcli.models.partial_file import PartialFile
+from memcli.models.partial_file import PartialFile, PartNote
 
 # Seconds that a connection may be silent before it counts as broken.
 TIMEOUT = 30.0
 BLOCK = 1 << 18
 # Room that must stay free on the disk beside the file.
 SPARE_BYTES = 64 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # (bytes present, bytes in all or 0 where nobody knows)
 Progress = Callable[[int, int], None]
@@ -58,8 +60,8 @@ def download(
 
     A broken-off download is resumed where the server can, else begun again.
     Raises ``Failure`` ``download_failed``, which says what is kept for the next
-    attempt, ``download_wrong`` where the server's file is not the wanted one,
-    ``storage_full``; ``Conflict`` ``busy``; ``InvalidInput`` ``usage`` for a bad address.
+    attempt or how the server's file is not the wanted one, ``storage_full``,
+    ``file_unwritable``; ``Conflict`` ``busy``; ``InvalidInput`` ``usage`` for a bad address.
     """
     _check_address(wanted.url)
     opener = _opener(environ or {})
@@ -92,14 +94,16 @@ def _open(
     timeout: float,
 ) -> Iterator[Any]:
     """The response for what is still missing; ``None`` where nothing is."""
-    note = part.note(wanted.url)
+    note = _note(wanted, part)
     headers = {"User-Agent": f"memcli/{__version__}", "Accept-Encoding": "identity"}
     if note:
         if part.size == note.total:
             yield None
             return
-        # If-Range: another file by now is sent whole instead of being glued to the old part.
-        headers |= {"Range": f"bytes={part.size}-", "If-Range": note.validator}
+        headers["Range"] = f"bytes={part.size}-"
+        # Another file by now is then sent whole instead of being glued to the old part.
+        if note.validator:
+            headers["If-Range"] = note.validator
     request = urllib.request.Request(wanted.url, headers=headers)
     try:
         response = opener.open(request, timeout=timeout)
@@ -116,12 +120,18 @@ def _open(
         yield response
 
 
+def _note(wanted: Download, part: PartialFile) -> PartNote | None:
+    """What there is to go on from; without a validator only a known digest makes that safe."""
+    note = part.note(wanted.url)
+    return note if note and (note.validator or wanted.sha256) else None
+
+
 def _without_range(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if "Range" not in name}
 
 
 def _receive(wanted: Download, part: PartialFile, response: Any, progress: Progress) -> None:
-    start, total = _place(part, response)
+    start, total = _place(wanted, part, response)
     if wanted.size is not None and total is not None and total != wanted.size:
         raise _wrong(
             wanted, f"the server offers {total} bytes, and the file has {wanted.size}", response
@@ -146,7 +156,7 @@ def _receive(wanted: Download, part: PartialFile, response: Any, progress: Progr
         raise _wrong(wanted, f"the server sent more than the {expected} bytes it has", response)
 
 
-def _place(part: PartialFile, response: Any) -> tuple[int, int | None]:
+def _place(wanted: Download, part: PartialFile, response: Any) -> tuple[int, int | None]:
     """Where the response's first byte belongs, and how long the whole file is."""
     length = response.headers.get("Content-Length", "")
     declared = int(length) if length.isdigit() else None
@@ -159,6 +169,10 @@ def _place(part: PartialFile, response: Any) -> tuple[int, int | None]:
         part.discard()
         raise http.client.HTTPException("the server resumed at another place than it was asked")
     total = int(whole) if whole.isdigit() else None
+    note = part.note(wanted.url)
+    if note and total and note.total and total != note.total:
+        part.discard()
+        raise http.client.HTTPException("the file has another length than when it was begun")
     return part.size, total
 
 
@@ -219,7 +233,13 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     """Redirects are followed, but never from an encrypted connection to a plain one."""
 
     def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Any,
+        newurl: str,
     ) -> urllib.request.Request | None:
         if req.type == "https" and urlsplit(newurl).scheme != "https":
             raise urllib.error.URLError("it redirects to an unencrypted address")
@@ -271,11 +291,15 @@ def _lock(target: Path) -> Iterator[None]:
 def _check_room(wanted: Download, missing: int) -> None:
     free = shutil.disk_usage(wanted.target.parent).free
     if missing + SPARE_BYTES > free:
-        raise Failure(
-            "storage_full",
-            f"{missing} bytes are missing, and {wanted.target.parent} has {free} free",
-            "Make room, then run the same command again.",
-        )
+        raise _no_room(wanted, f"{missing} bytes are missing and {free} are free")
+
+
+def _no_room(wanted: Download, reason: str) -> Failure:
+    return Failure(
+        "storage_full",
+        f"no room in {wanted.target.parent}: {reason}",
+        "Make room, then run the same command again; it goes on where it stopped.",
+    )
 
 
 def _host(url: str) -> str:
@@ -283,7 +307,14 @@ def _host(url: str) -> str:
 
 
 def _failure(wanted: Download, part: PartialFile, error: Exception) -> Failure:
-    note = part.note(wanted.url)
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return _no_room(wanted, "the disk is full")
+    from_network = isinstance(error, urllib.error.URLError)
+    if isinstance(error, OSError) and error.filename and not from_network:
+        return Failure(
+            "file_unwritable", f"{error.filename} cannot be written: {error.strerror or error}"
+        )
+    note = _note(wanted, part)
     if note:
         of = f" of {note.total}" if note.total else ""
         hint = f"{part.size}{of} bytes are kept: run the same command again to go on from there."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memcli.errors import NotReady
@@ -44,7 +45,7 @@ class ModelShelf:
         self._known = known
         self._guard = guard
         self._device: Device | None = None
-        self._embedders: dict[str, GgufEmbedder] = {}
+        self._embedders: dict[ModelProfile, GgufEmbedder] = {}
         self._cross_encoder: CrossEncoder | None = None
 
     @property
@@ -64,16 +65,36 @@ class ModelShelf:
         """The embedder that new revisions are built with."""
         return self._load(find_embedder(self._embedder, self._known), should_stop)
 
+    def builds_like(self, recipe: Mapping[str, Any]) -> bool:
+        """Whether a build now would use the recipe's embedder, fed the same way.
+
+        Reads no model. A file named by its path is taken to be what it was.
+        """
+        profile = find_embedder(self._embedder, self._known)
+        built_with = recipe["embedder"]
+        if not profile.sha256:
+            profile = replace(profile, sha256=built_with["sha256"])
+        return _is_fed_as(profile, built_with)
+
     def embedder_of(self, recipe: Mapping[str, Any], should_stop: ShouldStop) -> GgufEmbedder:
         """The embedder that a revision was built with, whatever is configured by now.
 
-        Raises ``NotReady`` ``model_not_ready`` where no known profile is that model.
+        It is known by its digest and fed as the recipe says, also where its
+        profile was changed or renamed since. Raises ``NotReady``
+        ``model_not_ready`` where no file at hand is that model.
         """
         built_with = recipe["embedder"]
+        faults = []
         for profile in self._candidates(built_with):
-            embedder = self._load(profile, should_stop)
+            try:
+                embedder = self._load(profile, should_stop)
+            except NotReady as error:
+                faults.append(error)  # Another profile may have the file in another place.
+                continue
             if embedder.embedding_revision == built_with["embedding_revision"]:
                 return embedder
+        if faults:
+            raise faults[0]
         raise NotReady(
             "model_not_ready",
             f"the head was built with the embedder {built_with['profile']!r} "
@@ -82,13 +103,28 @@ class ModelShelf:
         )
 
     def _candidates(self, built_with: Mapping[str, Any]) -> list[ModelProfile]:
+        """Every profile of that model, those that feed it as the recipe does first."""
         every = [BUNDLED_EMBEDDER, *self._known.values()]
         named = [each for each in every if each.role == "embed"]
         # The head may need another model than a configured one that cannot be found.
         with contextlib.suppress(NotReady):
             named.insert(0, find_embedder(self._embedder, self._known))
         wanted = built_with["sha256"]
-        return [each for each in named if wanted == (each.sha256 or verified(each).sha256)]
+        same = [
+            replace(each, sha256=wanted)
+            for each in dict.fromkeys(named)
+            if wanted == (each.sha256 or self._digest_of(each))
+        ]
+        alike = [each for each in same if _is_fed_as(each, built_with)]
+        others = [_fed_as(each, built_with) for each in same if each not in alike]
+        return list(dict.fromkeys([*alike, *others]))
+
+    @staticmethod
+    def _digest_of(profile: ModelProfile) -> str:
+        try:
+            return verified(profile).sha256
+        except NotReady:
+            return ""
 
     def reranker_for(self, embedder: GgufEmbedder, should_stop: ShouldStop) -> Reranker:
         """The configured reranker; the built-in one works over ``embedder``."""
@@ -100,10 +136,9 @@ class ModelShelf:
         return self._cross_encoder
 
     def _load(self, profile: ModelProfile, should_stop: ShouldStop) -> GgufEmbedder:
-        key = f"{profile.name}\0{profile.file}"
-        if key not in self._embedders:
-            self._embedders[key] = load_embedder(profile, self.device, self._guard, should_stop)
-        return self._embedders[key]
+        if profile not in self._embedders:
+            self._embedders[profile] = load_embedder(profile, self.device, self._guard, should_stop)
+        return self._embedders[profile]
 
     def close(self) -> None:
         """Free every model."""
@@ -113,3 +148,17 @@ class ModelShelf:
         if self._cross_encoder:
             self._cross_encoder.close()
             self._cross_encoder = None
+
+
+# What of a recipe's embedder is the profile's; the rest is the code's own version.
+_FEEDING = ("pooling", "max_tokens", "query_prefix", "passage_prefix")
+
+
+def _is_fed_as(profile: ModelProfile, built_with: Mapping[str, Any]) -> bool:
+    return all(built_with.get(name) == value for name, value in profile.description().items())
+
+
+def _fed_as(profile: ModelProfile, built_with: Mapping[str, Any]) -> ModelProfile:
+    """The same file, fed as it was when the revision was built."""
+    feeding = {name: built_with[name] for name in _FEEDING}
+    return replace(profile, name=built_with["profile"], **feeding)

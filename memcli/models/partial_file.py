@@ -48,7 +48,7 @@ class PartialFile:
             note = PartNote(str(held["url"]), str(held["validator"]), held["total"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        usable = self.size > 0 and note.validator and note.url == url
+        usable = self.size > 0 and note.url == url
         if not usable or not (note.total is None or isinstance(note.total, int)):
             return None
         return note if note.total is None or self.size <= note.total else None

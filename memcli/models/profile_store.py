@@ -6,6 +6,7 @@ only name a profile, so no clone decides which file llama.cpp is given.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -33,6 +34,8 @@ _KEYS = (
     "role", "file", "sha256", "size", "pooling", "query_prefix", "passage_prefix", "pair_form",
     "max_tokens", "licence", "source", "added_at", "relevance", "late_interaction",
 )  # fmt: skip
+_LENGTH_KEYS = ("length_slope", "length_free", "length_cap")
+_RELEVANCE_KEYS = ("middle", "width", "floor", *_LENGTH_KEYS)
 _HEADING = """\
 # A model profile of memcli; the file's name is the profile's name.
 # Prefixes, pooling and limits shape every vector: after a change, `memcli index build`.
@@ -190,17 +193,26 @@ def _relevance(path: Path, table: Mapping[str, Any], key: str) -> Relevance | No
     if key not in table:
         return None
     values = checked_table(path, key, table[key])
-    names = Relevance.__slots__
-    refuse_unknown(path, f"{key}.", values, names)
-    numbers = []
-    for name in names:
-        value = values.get(name)
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
+    refuse_unknown(path, f"{key}.", values, _RELEVANCE_KEYS)
+    for name in _RELEVANCE_KEYS:
+        value = values.get(name, 8 if name in _LENGTH_KEYS else None)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
             raise invalid(path, f"{key}.{name} must be a number")
-        numbers.append(float(value))
-    if not (numbers[1] > 0 and 0 <= numbers[2] <= 1 and abs(numbers[0]) < float("inf")):
-        raise invalid(path, f"{key} needs a width above 0 and a floor from 0 to 1")
-    return Relevance(*numbers)
+    length_free = values.get("length_free", 8)
+    found = Relevance(
+        middle=float(values["middle"]),
+        width=float(values["width"]),
+        floor=float(values["floor"]),
+        length_slope=float(values.get("length_slope", 0.0)),
+        length_free=int(length_free),
+        length_cap=float(values.get("length_cap", 0.0)),
+    )
+    if found.width <= 0 or not 0 <= found.floor <= 1 or found.length_free < 1:
+        raise invalid(
+            path, f"{key} needs a width above 0, a floor from 0 to 1 and a length_free from 1"
+        )
+    return found
 
 
 def _as_toml(stored: StoredProfile) -> str:
@@ -231,11 +243,12 @@ def _as_toml(stored: StoredProfile) -> str:
 
 
 def _calibration(name: str, value: Relevance) -> list[str]:
+    keys = [each for each in _RELEVANCE_KEYS if value.length_slope or each not in _LENGTH_KEYS]
     return [
         "",
         "# relevance = 1 / (1 + exp(-(score - middle) / width)); below floor nothing is returned",
         f"[{name}]",
-        *(f"{each} = {getattr(value, each)!r}" for each in Relevance.__slots__),
+        *(f"{each} = {getattr(value, each)!r}" for each in keys),
     ]
 
 

@@ -1,0 +1,1 @@
+"""Completion for four shells, generated from the commands themselves."""
