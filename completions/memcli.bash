@@ -24,14 +24,14 @@ _memcli_paths() {
 
 _memcli_is_command() {
     case "$1/$2" in
-        /init | /index | /head | /activate | /why | /status | /memory | /runs | /case | /report | /export | /clear | /forget | /config | /doctor | /completion | index/build | index/list | head/show | head/swap | memory/list | memory/show | runs/list | runs/show | runs/diff | runs/pin | runs/unpin | runs/delete | case/create | case/list | case/show | case/resolve | case/next | case/delete | config/show) return 0 ;;
+        /init | /index | /head | /activate | /why | /status | /memory | /runs | /case | /report | /export | /models | /clear | /forget | /config | /doctor | /completion | index/build | index/list | head/show | head/swap | memory/list | memory/show | runs/list | runs/show | runs/diff | runs/pin | runs/unpin | runs/delete | case/create | case/list | case/show | case/resolve | case/next | case/delete | models/list | models/add | models/use | models/pull | models/verify | config/show) return 0 ;;
         *) return 1 ;;
     esac
 }
 
 _memcli_takes_value() {
     case "$1 $2" in
-        *' --project' | *' -C' | 'index build --embedder' | 'index build --threads' | 'index build --gpu' | 'activate --state' | 'activate --state-out' | 'activate --format' | 'activate --queries' | 'activate --open' | 'activate --embedder' | 'activate --reranker' | 'activate --threads' | 'activate --gpu' | 'why --reranker' | 'runs list --status' | 'runs list --since' | 'runs list --limit' | 'runs show --candidate' | 'case create --since' | 'case list --status' | 'case show --search' | 'case resolve --expected-version' | 'case resolve --evidence' | 'report --csv' | 'report --html' | 'export --out' | 'export --format' | 'config show --embedder' | 'config show --reranker' | 'config show --threads' | 'config show --gpu') return 0 ;;
+        *' --project' | *' -C' | 'index build --embedder' | 'index build --threads' | 'index build --gpu' | 'activate --state' | 'activate --state-out' | 'activate --format' | 'activate --queries' | 'activate --open' | 'activate --embedder' | 'activate --reranker' | 'activate --threads' | 'activate --gpu' | 'why --reranker' | 'runs list --status' | 'runs list --since' | 'runs list --limit' | 'runs show --candidate' | 'case create --since' | 'case list --status' | 'case show --search' | 'case resolve --expected-version' | 'case resolve --evidence' | 'report --csv' | 'report --html' | 'export --out' | 'export --format' | 'models list --role' | 'models add --role' | 'models add --query-prefix' | 'models add --passage-prefix' | 'models add --pooling' | 'models add --pair-form' | 'models add --max-tokens' | 'models add --threads' | 'models add --gpu' | 'models use --role' | 'models pull --url' | 'models pull --sha256' | 'models pull --threads' | 'models pull --gpu' | 'models verify --threads' | 'models verify --gpu' | 'config show --embedder' | 'config show --reranker' | 'config show --threads' | 'config show --gpu') return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -39,7 +39,7 @@ _memcli_takes_value() {
 _memcli_options() {
     case "$1" in
         'init' | 'runs delete' | 'case delete' | 'forget') _memcli_choose --dry-run -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
-        'index build') _memcli_choose --no-swap --force --keep --no-wait --embedder --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'index build') _memcli_choose --no-swap --force --keep --no-wait --watch --embedder --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'index list' | 'head show' | 'status' | 'runs diff' | 'runs pin' | 'runs unpin' | 'case next' | 'doctor' | 'completion') _memcli_choose -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'head swap') _memcli_choose --previous -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'activate') _memcli_choose --state --state-out --build --explain --format --queries --open --fail-empty --no-record --embedder --reranker --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
@@ -54,6 +54,11 @@ _memcli_options() {
         'case resolve') _memcli_choose --expected-version --evidence --none-matched -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'report') _memcli_choose --all-projects --csv --html -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'export') _memcli_choose --out --all-projects --fixture-only --report-only --format -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'models list') _memcli_choose --role -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'models add') _memcli_choose --role --query-prefix --passage-prefix --pooling --pair-form --max-tokens --copy --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'models use') _memcli_choose --role --in-project -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'models pull') _memcli_choose --url --sha256 --offline --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'models verify') _memcli_choose --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'clear') _memcli_choose --all-projects --dry-run -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'config show') _memcli_choose --embedder --reranker --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         *) _memcli_choose -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help --version ;;
@@ -64,29 +69,34 @@ _memcli_value() {
     case "$1 $2" in
         *' -C' | *' --project' | 'export --out') _memcli_paths -d ;;
         'index build --embedder' | 'activate --embedder' | 'config show --embedder') _memcli_known embedders; _memcli_paths -f ;;
-        'index build --gpu' | 'activate --gpu' | 'config show --gpu') _memcli_choose auto off require ;;
+        'index build --gpu' | 'activate --gpu' | 'models add --gpu' | 'models pull --gpu' | 'models verify --gpu' | 'config show --gpu') _memcli_choose auto off require ;;
         'activate --state' | 'activate --state-out' | 'activate --queries' | 'report --csv' | 'report --html') _memcli_paths -f ;;
         'activate --format') _memcli_choose text json markdown xml ;;
         'activate --reranker' | 'why --reranker' | 'config show --reranker') _memcli_known rerankers; _memcli_paths -f ;;
         'runs list --status') _memcli_choose running succeeded failed ;;
         'case list --status') _memcli_choose draft ready needs_evidence ;;
         'export --format') _memcli_choose json trec beir ;;
+        'models list --role' | 'models add --role' | 'models use --role') _memcli_choose embed rerank ;;
+        'models add --pooling') _memcli_choose mean cls last ;;
+        'models add --pair-form') _memcli_choose single_separator double_separator file ;;
     esac
 }
 
 _memcli_argument() {
     case "$1 $2" in
-        ' 1') _memcli_choose init index head activate why status memory runs case report export clear forget config doctor completion ;;
+        ' 1') _memcli_choose init index head activate why status memory runs case report export models clear forget config doctor completion ;;
         'index 1') _memcli_choose build list ;;
         'head 1') _memcli_choose show swap ;;
         'memory 1') _memcli_choose list show ;;
         'runs 1') _memcli_choose list show diff pin unpin delete ;;
         'config 1') _memcli_choose show ;;
+        'models 1') _memcli_choose list add use pull verify ;;
         'case 1') _memcli_choose create list show resolve next delete ;;
         'head swap 1') _memcli_known revisions ;;
         'why 2' | 'memory show 1') _memcli_known resources ;;
         'runs show 1' | 'runs diff 1' | 'runs diff 2' | 'runs pin 1' | 'runs unpin 1' | 'runs delete 1' | 'case create '*) _memcli_known runs ;;
         'case show 1' | 'case resolve 1' | 'case delete 1' | 'report '* | 'export '*) _memcli_known cases ;;
+        'models add 2') _memcli_paths -f ;;
         'forget 1') _memcli_known projects ;;
         'completion 1') _memcli_choose bash zsh fish powershell ;;
     esac

@@ -60,6 +60,7 @@ set -g __memcli_commands \
     '/case' \
     '/report' \
     '/export' \
+    '/models' \
     '/clear' \
     '/forget' \
     '/config' \
@@ -83,6 +84,11 @@ set -g __memcli_commands \
     'case/resolve' \
     'case/next' \
     'case/delete' \
+    'models/list' \
+    'models/add' \
+    'models/use' \
+    'models/pull' \
+    'models/verify' \
     'config/show'
 set -g __memcli_valued \
     '* -C' \
@@ -113,6 +119,22 @@ set -g __memcli_valued \
     'report --html' \
     'export --out' \
     'export --format' \
+    'models list --role' \
+    'models add --role' \
+    'models add --query-prefix' \
+    'models add --passage-prefix' \
+    'models add --pooling' \
+    'models add --pair-form' \
+    'models add --max-tokens' \
+    'models add --threads' \
+    'models add --gpu' \
+    'models use --role' \
+    'models pull --url' \
+    'models pull --sha256' \
+    'models pull --threads' \
+    'models pull --gpu' \
+    'models verify --threads' \
+    'models verify --gpu' \
     'config show --embedder' \
     'config show --reranker' \
     'config show --threads' \
@@ -130,6 +152,7 @@ complete -c memcli -n "__memcli_is '' 1" -a runs -d 'The traces of past answers.
 complete -c memcli -n "__memcli_is '' 1" -a case -d 'Past questions with the evidence that a person confirmed.'
 complete -c memcli -n "__memcli_is '' 1" -a report -d 'Score the recorded answers against confirmed evidence.'
 complete -c memcli -n "__memcli_is '' 1" -a export -d 'Write the ready Cases to files that stand alone.'
+complete -c memcli -n "__memcli_is '' 1" -a models -d 'Embedders and rerankers: what is here, what can be had.'
 complete -c memcli -n "__memcli_is '' 1" -a clear -d 'Delete unpinned Runs and the bodies that nothing needs.'
 complete -c memcli -n "__memcli_is '' 1" -a forget -d 'Delete a project\'s whole history.'
 complete -c memcli -n "__memcli_is '' 1" -a config -d 'Settings.'
@@ -163,6 +186,12 @@ complete -c memcli -n "__memcli_is runs 1" -a delete -d 'Delete one Run for good
 
 complete -c memcli -n "__memcli_is config 1" -a show -d 'Show every setting and where it comes from.'
 
+complete -c memcli -n "__memcli_is models 1" -a list -d 'List the models: built in, yours, pullable.'
+complete -c memcli -n "__memcli_is models 1" -a add -d 'Add a GGUF file that has shown it does the job.'
+complete -c memcli -n "__memcli_is models 1" -a use -d 'Use a model from now on.'
+complete -c memcli -n "__memcli_is models 1" -a pull -d 'Download a well-known model and check it.'
+complete -c memcli -n "__memcli_is models 1" -a verify -d 'Prove installed models again.'
+
 complete -c memcli -n "__memcli_is case 1" -a create -d 'Make the Evaluation Case of a Run.'
 complete -c memcli -n "__memcli_is case 1" -a list -d 'List Evaluation Cases, oldest first.'
 complete -c memcli -n "__memcli_is case 1" -a show -d 'Show one Case: evidence, candidates, frozen corpus.'
@@ -184,6 +213,7 @@ complete -c memcli -n "__memcli_is 'index build'" -l no-swap -d 'Leave the head 
 complete -c memcli -n "__memcli_is 'index build'" -l force -d 'Build even if an equal revision is ready.'
 complete -c memcli -n "__memcli_is 'index build'" -l keep -d 'Never prune this revision.'
 complete -c memcli -n "__memcli_is 'index build'" -l no-wait -d 'Exit 5 when another build is running.'
+complete -c memcli -n "__memcli_is 'index build'" -l watch -d 'Go on, and build again as files change.'
 complete -c memcli -n "__memcli_is 'index build'" -l embedder -r -F -a '(__memcli_known embedders)' -d 'Profile or .gguf file.'
 complete -c memcli -n "__memcli_is 'index build'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
 complete -c memcli -n "__memcli_is 'index build'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
@@ -452,6 +482,71 @@ complete -c memcli -n "__memcli_is 'export'" -l yes -d 'Answer yes to every ques
 complete -c memcli -n "__memcli_is 'export'" -s h -l help -d 'Show this message and exit.'
 complete -c memcli -n "__memcli_is 'export' 1+" -k -a '(__memcli_known cases)'
 
+complete -c memcli -n "__memcli_is 'models list'" -l role -x -a 'embed rerank' -d 'Only embedders or only rerankers.'
+complete -c memcli -n "__memcli_is 'models list'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'models list'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'models list'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'models list'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'models list'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'models list'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'models list'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'models list'" -s h -l help -d 'Show this message and exit.'
+
+complete -c memcli -n "__memcli_is 'models add'" -l role -x -a 'embed rerank' -d 'Its job; a classification head makes it a reranker.'
+complete -c memcli -n "__memcli_is 'models add'" -l query-prefix -x -d 'Text before each query (embedder).'
+complete -c memcli -n "__memcli_is 'models add'" -l passage-prefix -x -d 'Text before each passage (embedder).'
+complete -c memcli -n "__memcli_is 'models add'" -l pooling -x -a 'mean cls last' -d 'How tokens become one vector (embedder).'
+complete -c memcli -n "__memcli_is 'models add'" -l pair-form -x -a 'single_separator double_separator file' -d 'How query and passage are joined (reranker).'
+complete -c memcli -n "__memcli_is 'models add'" -l max-tokens -x -d 'Most tokens of one input; 0: what the file says.'
+complete -c memcli -n "__memcli_is 'models add'" -l copy -d 'Keep a copy with memcli\'s own data.'
+complete -c memcli -n "__memcli_is 'models add'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
+complete -c memcli -n "__memcli_is 'models add'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
+complete -c memcli -n "__memcli_is 'models add'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'models add'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'models add'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'models add'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'models add'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'models add'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'models add'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'models add'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'models add' 2" -F
+
+complete -c memcli -n "__memcli_is 'models use'" -l role -x -a 'embed rerank' -d 'Refuse a model that has another job.'
+complete -c memcli -n "__memcli_is 'models use'" -l in-project -d 'Write into this project\'s memcli.toml.'
+complete -c memcli -n "__memcli_is 'models use'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'models use'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'models use'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'models use'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'models use'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'models use'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'models use'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'models use'" -s h -l help -d 'Show this message and exit.'
+
+complete -c memcli -n "__memcli_is 'models pull'" -l url -x -d 'Another source of the same file.'
+complete -c memcli -n "__memcli_is 'models pull'" -l sha256 -x -d 'The digest that the file must have.'
+complete -c memcli -n "__memcli_is 'models pull'" -l offline -d 'Never connect.'
+complete -c memcli -n "__memcli_is 'models pull'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
+complete -c memcli -n "__memcli_is 'models pull'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
+complete -c memcli -n "__memcli_is 'models pull'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'models pull'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'models pull'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'models pull'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'models pull'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'models pull'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'models pull'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'models pull'" -s h -l help -d 'Show this message and exit.'
+
+complete -c memcli -n "__memcli_is 'models verify'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
+complete -c memcli -n "__memcli_is 'models verify'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
+complete -c memcli -n "__memcli_is 'models verify'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'models verify'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'models verify'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'models verify'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'models verify'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'models verify'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'models verify'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'models verify'" -s h -l help -d 'Show this message and exit.'
+
 complete -c memcli -n "__memcli_is 'clear'" -l all-projects -d 'Clear every project\'s Runs.'
 complete -c memcli -n "__memcli_is 'clear'" -l dry-run -d 'Only say what would be deleted.'
 complete -c memcli -n "__memcli_is 'clear'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
@@ -474,10 +569,10 @@ complete -c memcli -n "__memcli_is 'forget'" -l yes -d 'Answer yes to every ques
 complete -c memcli -n "__memcli_is 'forget'" -s h -l help -d 'Show this message and exit.'
 complete -c memcli -n "__memcli_is 'forget' 1" -k -a '(__memcli_known projects)'
 
-complete -c memcli -n "__memcli_is 'config show'" -l embedder -r -F -a '(__memcli_known embedders)' -d 'As on other commands.'
-complete -c memcli -n "__memcli_is 'config show'" -l reranker -r -F -a '(__memcli_known rerankers)' -d 'As on other commands.'
-complete -c memcli -n "__memcli_is 'config show'" -l threads -x -d 'As on other commands.'
-complete -c memcli -n "__memcli_is 'config show'" -l gpu -x -a 'auto off require' -d 'As on other commands.'
+complete -c memcli -n "__memcli_is 'config show'" -l embedder -r -F -a '(__memcli_known embedders)' -d 'Profile or .gguf file.'
+complete -c memcli -n "__memcli_is 'config show'" -l reranker -r -F -a '(__memcli_known rerankers)' -d 'late_interaction, a profile or a .gguf.'
+complete -c memcli -n "__memcli_is 'config show'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
+complete -c memcli -n "__memcli_is 'config show'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
 complete -c memcli -n "__memcli_is 'config show'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
 complete -c memcli -n "__memcli_is 'config show'" -l json -d 'Print one JSON document.'
 complete -c memcli -n "__memcli_is 'config show'" -s q -l quiet -d 'Results and errors only.'

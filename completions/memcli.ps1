@@ -14,6 +14,7 @@ $global:memcliCommands[''] = @{
         'case' = 'Past questions with the evidence that a person confirmed.'
         'report' = 'Score the recorded answers against confirmed evidence.'
         'export' = 'Write the ready Cases to files that stand alone.'
+        'models' = 'Embedders and rerankers: what is here, what can be had.'
         'clear' = 'Delete unpinned Runs and the bodies that nothing needs.'
         'forget' = 'Delete a project''s whole history.'
         'config' = 'Settings.'
@@ -162,6 +163,33 @@ $global:memcliCommands['config'] = @{
     )
     Endless = $false
 }
+$global:memcliCommands['models'] = @{
+    Words = [ordered]@{
+        'list' = 'List the models: built in, yours, pullable.'
+        'add' = 'Add a GGUF file that has shown it does the job.'
+        'use' = 'Use a model from now on.'
+        'pull' = 'Download a well-known model and check it.'
+        'verify' = 'Prove installed models again.'
+    }
+    Options = @(
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--version'; Help = 'Show the version.'; Takes = $null }
+    )
+    Arguments = @(
+    )
+    Endless = $false
+}
 $global:memcliCommands['case'] = @{
     Words = [ordered]@{
         'create' = 'Make the Evaluation Case of a Run.'
@@ -220,6 +248,7 @@ $global:memcliCommands['index build'] = @{
         @{ Name = '--force'; Help = 'Build even if an equal revision is ready.'; Takes = $null }
         @{ Name = '--keep'; Help = 'Never prune this revision.'; Takes = $null }
         @{ Name = '--no-wait'; Help = 'Exit 5 when another build is running.'; Takes = $null }
+        @{ Name = '--watch'; Help = 'Go on, and build again as files change.'; Takes = $null }
         @{ Name = '--embedder'; Help = 'Profile or .gguf file.'; Takes = @{ Choices = @(); Kind = 'embedders'; Files = $true } }
         @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
         @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
@@ -763,6 +792,135 @@ $global:memcliCommands['export'] = @{
     )
     Endless = $true
 }
+$global:memcliCommands['models list'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--role'; Help = 'Only embedders or only rerankers.'; Takes = @{ Choices = @('embed', 'rerank'); Kind = ''; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+    )
+    Endless = $false
+}
+$global:memcliCommands['models add'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--role'; Help = 'Its job; a classification head makes it a reranker.'; Takes = @{ Choices = @('embed', 'rerank'); Kind = ''; Files = $false } }
+        @{ Name = '--query-prefix'; Help = 'Text before each query (embedder).'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--passage-prefix'; Help = 'Text before each passage (embedder).'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--pooling'; Help = 'How tokens become one vector (embedder).'; Takes = @{ Choices = @('mean', 'cls', 'last'); Kind = ''; Files = $false } }
+        @{ Name = '--pair-form'; Help = 'How query and passage are joined (reranker).'; Takes = @{ Choices = @('single_separator', 'double_separator', 'file'); Kind = ''; Files = $false } }
+        @{ Name = '--max-tokens'; Help = 'Most tokens of one input; 0: what the file says.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--copy'; Help = 'Keep a copy with memcli''s own data.'; Takes = $null }
+        @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = ''; Files = $false }
+        @{ Choices = @(); Kind = ''; Files = $true }
+    )
+    Endless = $false
+}
+$global:memcliCommands['models use'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--role'; Help = 'Refuse a model that has another job.'; Takes = @{ Choices = @('embed', 'rerank'); Kind = ''; Files = $false } }
+        @{ Name = '--in-project'; Help = 'Write into this project''s memcli.toml.'; Takes = $null }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = ''; Files = $false }
+    )
+    Endless = $false
+}
+$global:memcliCommands['models pull'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--url'; Help = 'Another source of the same file.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--sha256'; Help = 'The digest that the file must have.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--offline'; Help = 'Never connect.'; Takes = $null }
+        @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = ''; Files = $false }
+    )
+    Endless = $false
+}
+$global:memcliCommands['models verify'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = ''; Files = $false }
+    )
+    Endless = $false
+}
 $global:memcliCommands['clear'] = @{
     Words = [ordered]@{
     }
@@ -813,10 +971,10 @@ $global:memcliCommands['config show'] = @{
     Words = [ordered]@{
     }
     Options = @(
-        @{ Name = '--embedder'; Help = 'As on other commands.'; Takes = @{ Choices = @(); Kind = 'embedders'; Files = $true } }
-        @{ Name = '--reranker'; Help = 'As on other commands.'; Takes = @{ Choices = @(); Kind = 'rerankers'; Files = $true } }
-        @{ Name = '--threads'; Help = 'As on other commands.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
-        @{ Name = '--gpu'; Help = 'As on other commands.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
+        @{ Name = '--embedder'; Help = 'Profile or .gguf file.'; Takes = @{ Choices = @(); Kind = 'embedders'; Files = $true } }
+        @{ Name = '--reranker'; Help = 'late_interaction, a profile or a .gguf.'; Takes = @{ Choices = @(); Kind = 'rerankers'; Files = $true } }
+        @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
         @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
         @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
         @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memcli.cli.options import Invocation
+from memcli.cli.safe_text import safe_line
 
 if TYPE_CHECKING:
     from memcli.facade import BuildReport
+    from memcli.facade.watching import WatchEvent
 
 MOST_LISTED = 20
+MOST_NAMED = 3
 
 
 def print_summary(invocation: Invocation, report: BuildReport) -> None:
@@ -43,3 +47,20 @@ def print_summary(invocation: Invocation, report: BuildReport) -> None:
         display.hint("next: memcli head swap")
     else:
         display.hint('next: memcli activate "your question"')
+
+
+def event_line(event: WatchEvent, moment: datetime) -> str:
+    """One line for what a watch saw: when, which files, and what came of it."""
+    shown = ", ".join(map(safe_line, event.paths[:MOST_NAMED]))
+    more = len(event.paths) - MOST_NAMED
+    what = f"{shown} and {more} more" if more > 0 else shown
+    line = f"{moment.astimezone():%H:%M:%S} {what}: "
+    if event.error is not None:
+        return f"{line}{event.error.message} [{event.error.code}]"
+    assert event.report is not None
+    summary = event.report.summary
+    if not summary.created:
+        moved = "head" if summary.swapped else "nothing to do:"
+        return f"{line}{moved} {summary.revision_id} holds this memory already"
+    counts = f"{summary.embedded} embedded, {summary.reused} reused"
+    return f"{line}built {summary.revision_id} ({counts}, {event.report.seconds:.1f} s)"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 LABEL = 11
 STYLES = {"ready": "good", "draft": "warn", "needs_evidence": "warn"}
 PIPED = ("rank", "suggested", "evidence", "unit_key", "path", "start_line", "heading_path")
-SHOWN = ("rank", "", "found by", "place", "heading")
+SHOWN = ("rank", "", "place", "heading", "found by")
+# Narrower, what found a candidate stands on a line of its own.
+WIDE = 120
 
 
 def case_lines(display: Display, view: CaseView) -> Iterator[str]:
@@ -89,17 +91,22 @@ def _table(
     suggested: set[str],
     chosen: set[str | None],
 ) -> Iterator[str]:
+    beside = display.environment.columns >= WIDE
     rows: list[list[str]] = [list(SHOWN)]
     for rank, each in enumerate(candidates, 1):
         mark = "x" if each.unit_key in chosen else "*" if each.unit_key in suggested else ""
         place = f"{each.path}:{each.locator.start_line}"
-        rows.append([str(rank), mark, found_by(each), place, " > ".join(each.heading_path)])
-    shown = fitted(rows, display.environment.columns, {3, 4})
+        rows.append([str(rank), mark, place, " > ".join(each.heading_path), found_by(each)])
+    shown = fitted(
+        [row if beside else row[:-1] for row in rows], display.environment.columns, {2, 3}
+    )
     widths = column_widths(shown)
     for at, row in enumerate(shown):
         line = aligned(row, widths, {0})
         style = "strong" if at == 0 else {"x": "good", "*": "number"}.get(rows[at][1])
         yield display.style(line, style) if style else line
+        if not beside:
+            yield display.style(" " * (sum(widths[:2]) + 4) + rows[at][-1], "dim")
     yield display.style("x evidence   * suggested: returned, or the best of a stage", "dim")
 
 

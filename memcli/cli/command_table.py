@@ -43,6 +43,11 @@ COMMANDS = (
     Command(("case", "delete"), "case_delete", "Delete a Case with its evidence for good."),
     Command(("report",), "report", "Score the recorded answers against confirmed evidence."),
     Command(("export",), "export", "Write the ready Cases to files that stand alone."),
+    Command(("models", "list"), "models_list", "List the models: built in, yours, pullable."),
+    Command(("models", "add"), "models_add", "Add a GGUF file that has shown it does the job."),
+    Command(("models", "use"), "models_use", "Use a model from now on."),
+    Command(("models", "pull"), "models_pull", "Download a well-known model and check it."),
+    Command(("models", "verify"), "models_verify", "Prove installed models again."),
     Command(("clear",), "clear", "Delete unpinned Runs and the bodies that nothing needs."),
     Command(("forget",), "forget", "Delete a project's whole history."),
     Command(("config", "show"), "config_show", "Show every setting and where it comes from."),
@@ -56,6 +61,7 @@ GROUPS = {
     "memory": "What the project's memory holds.",
     "runs": "The traces of past answers.",
     "config": "Settings.",
+    "models": "Embedders and rerankers: what is here, what can be had.",
     "case": "Past questions with the evidence that a person confirmed.",
 }
 

@@ -90,13 +90,15 @@ def _commands_for(arguments: list[str]) -> tuple[Command, ...]:
     words = tuple(_words(arguments))
     if command := find(words):
         return (command,)
-    if words and words[0] in GROUPS:
-        if len(words) > 1:
-            raise _unknown(" ".join(words[:2]), [" ".join(each.words) for each in COMMANDS])
-        return in_group(words[0])
-    if words:
-        raise _unknown(words[0], [each.words[0] for each in COMMANDS])
-    return COMMANDS
+    if not words:
+        return COMMANDS
+    from memcli.cli.near_miss import group_alone, unknown_command
+
+    if words[0] not in GROUPS or len(words) > 1:
+        raise unknown_command(words)
+    if not {"-h", "--help"} & set(arguments):
+        raise group_alone(words[0])
+    return in_group(words[0])
 
 
 def _words(arguments: list[str]) -> list[str]:
@@ -117,23 +119,17 @@ def _words(arguments: list[str]) -> list[str]:
     return words
 
 
-def _unknown(word: str, choices: list[str]) -> InvalidInput:
-    import difflib
-
-    near = difflib.get_close_matches(word, sorted(set(choices)), n=3, cutoff=0.5)
-    return InvalidInput(
-        "usage",
-        f"there is no command {word!r}",
-        f"Did you mean: {', '.join(near)}?" if near else "See `memcli --help`.",
-    )
-
-
 def _usage(error: BaseException, arguments: list[str]) -> InvalidInput:
+    from memcli.cli.near_miss import unknown_option
+
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     words = tuple(_words(arguments))
     command = find(words)
     name = " ".join(command.words) if command else " ".join(words[:1])
-    return InvalidInput("usage", message, f"See `memcli {name} --help`.".replace("  ", " "))
+    hint = f"See `memcli {name} --help`.".replace("  ", " ")
+    if option := unknown_option(error):
+        message, hint = option[0], option[1] or hint
+    return InvalidInput("usage", message, hint)
 
 
 def _unexpected(fault: Exception) -> Failure:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COLUMNS = ("model", "role", "state", "size", "in use", "licence", "sha256", "about")
 SHOWN_DIGITS = 12
 UNKNOWN = "unknown"
+CHECKING = "checking {}: loading it, golden pair, calibration"
 
 
 def open_anywhere(invocation: Invocation, **flags: object) -> Memcli:

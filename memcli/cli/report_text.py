@@ -31,9 +31,9 @@ def report_lines(display: Display, report: Mapping[str, Any]) -> Iterator[str]:
     counts = report["counts"]
     cases = _counted(report["cases"], "case")
     yield display.style(f"report on {cases}", "strong") + f", {counts['excluded']} left out"
-    evidence = _counted(counts["evidence"], "piece") + " of evidence"
-    kinds = f"{counts['unit_evidence']} fragments, {counts['resource_evidence']} whole notes"
-    yield f"{evidence}: {kinds}"
+    fragments = _counted(counts["unit_evidence"], "fragment")
+    notes = _counted(counts["resource_evidence"], "whole note")
+    yield f"{_counted(counts['evidence'], 'piece')} of evidence: {fragments}, {notes}"
     yield ""
     yield from _quality(display, report)
     yield ""

@@ -50,7 +50,9 @@ margin:0 .35em 0 1em}}
 .wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.875rem;width:100%}}
 th,td{{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}}
 th{{color:var(--dim);font-weight:600}}.n{{text-align:right;font-variant-numeric:tabular-nums}}
-td.query{{overflow-wrap:anywhere;min-width:14rem}}code{{font-size:.85em;overflow-wrap:anywhere}}
+.four{{grid-template-columns:repeat(auto-fit,minmax(min(13rem,100%),1fr))}}
+td.query{{overflow-wrap:anywhere;min-width:13rem}}.id{{white-space:nowrap}}
+td.keys{{overflow-wrap:anywhere;min-width:12rem}}code{{font-size:.85em}}
 """.strip()
 
 
@@ -108,8 +110,10 @@ def _depth(report: Mapping[str, Any]) -> Iterator[str]:
         for variant in VARIANTS
     }
     yield "<h2>Evidence found by depth</h2>"
-    keys = "".join(f'<span class="key {name}"></span>{name}' for name in VARIANTS)
-    yield f'<p class="dim">Mean recall in the first places of each ranking.{keys}</p>'
+    keys = " ".join(
+        f'<span class="id"><span class="key {name}"></span>{name}</span>' for name in VARIANTS
+    )
+    yield f'<p class="dim">Mean recall in the first places of each ranking. {keys}</p>'
     yield svg_plots.depth_curves("Mean recall by depth, 1 to 20", places)
 
 
@@ -118,15 +122,18 @@ def _spread(report: Mapping[str, Any]) -> Iterator[str]:
     yield '<p class="dim">How many cases have which nDCG@10.</p>'
     yield from _plots(
         (
-            f'<span class="key {variant}" style="margin-left:0"></span>{variant}',
-            f'<div class="{variant}">'
-            + svg_plots.spread(
-                f"nDCG@10 under {variant}",
-                [case["variants"][variant]["ndcg_at_10"] for case in report["per_case"]],
+            (
+                f'<span class="key {variant}" style="margin-left:0"></span>{variant}',
+                f'<div class="{variant}">'
+                + svg_plots.spread(
+                    f"nDCG@10 under {variant}",
+                    [case["variants"][variant]["ndcg_at_10"] for case in report["per_case"]],
+                )
+                + "</div>",
             )
-            + "</div>",
-        )
-        for variant in VARIANTS
+            for variant in VARIANTS
+        ),
+        kind="plots four",
     )
 
 
@@ -166,7 +173,7 @@ def _per_case(report: Mapping[str, Any]) -> Iterator[str]:
         ]
         for case in report["per_case"]
     )
-    yield from _table(head, rows, ("", "query", "", "n", "n", "n", "n"))
+    yield from _table(head, rows, ("id", "query", "keys", "n", "n", "n", "n"))
 
 
 def _excluded(report: Mapping[str, Any]) -> Iterator[str]:
@@ -178,11 +185,11 @@ def _excluded(report: Mapping[str, Any]) -> Iterator[str]:
         [f"<code>{_safe(case['case_id'])}</code>", _safe(case["status"]), _safe(case["reason"])]
         for case in report["excluded"]
     )
-    yield from _table(["case", "status", "reason"], rows, ("", "", ""))
+    yield from _table(["case", "status", "reason"], rows, ("id", "id", "query"))
 
 
-def _plots(plots: Iterable[tuple[str, str]]) -> Iterator[str]:
-    yield '<div class="plots">'
+def _plots(plots: Iterable[tuple[str, str]], kind: str = "plots") -> Iterator[str]:
+    yield f'<div class="{kind}">'
     yield from (f"<div><h3>{title}</h3>{drawing}</div>" for title, drawing in plots)
     yield "</div>"
 

@@ -71,9 +71,12 @@ def activate(plan: ActivationPlan) -> Answer:
                 stages,
                 notices,
             )
-            activation = replace(
-                activation, timings_us={**stages.timings_us, "total": stages.total_us()}
-            )
+            placed = {
+                role: {**described, **plan.shelf.placement}
+                for role, described in activation.models.items()
+            }
+            timings = {**stages.timings_us, "total": stages.total_us()}
+            activation = replace(activation, models=placed, timings_us=timings)
             # Recording is outside the deadline.
             reader.lift_deadline()
             started = plan.clock()

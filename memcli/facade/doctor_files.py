@@ -1,4 +1,4 @@
-"""What ``doctor`` finds about files: who may use them, what was left over, how much room is left."""
+"""What ``doctor`` finds about files: who may use them, what is left over, how much room is left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def file_findings(home: Path, storage: Path | None, now: datetime) -> Iterator[F
         if directory.is_dir():
             yield from _rights(name, directory)
             yield from _left_over(name, directory, now)
-        yield _room(name, directory)
+        yield room(name, directory, _free(directory))
     if storage is not None and storage.is_dir() and not (storage / ".gitignore").exists():
         message = f"{storage / '.gitignore'} is missing: git would see the index"
         yield Finding("files", "git", WARN, message, "memcli index build")
@@ -92,11 +92,15 @@ def _is_temporary(path: str) -> bool:
     return base.startswith(".") and ".tmp" in base
 
 
-def _room(name: str, directory: Path) -> Finding:
+def _free(directory: Path) -> int:
     place = directory
     while not place.exists():
         place = place.parent
-    free = shutil.disk_usage(place).free
+    return shutil.disk_usage(place).free
+
+
+def room(name: str, directory: Path, free: int) -> Finding:
+    """The finding for ``free`` bytes on the disk of ``directory``."""
     message = f"{human_bytes(free)} free for {directory}"
     state = BROKEN if free < NO_ROOM else WARN if free < LITTLE_ROOM else OK
     repair = "" if state == OK else "memcli clear"

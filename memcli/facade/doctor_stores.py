@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memcli.index.storage import IndexStorage
 
 BUILD = "memcli index build"
+UPGRADE = "python -m pip install --upgrade memcli"
 
 
 def index_findings(
@@ -30,10 +31,11 @@ def index_findings(
     condition = inspect_index(storage, building=holder is not None)
     if condition.head is not None:
         tell_head(condition.head)
-    if condition.problems:
+    if problems := (*condition.faults, *condition.gaps):
         newer = condition.schema is not None and condition.schema > INDEX_VERSION
-        repair = "python -m pip install --upgrade memcli" if newer else BUILD
-        yield Finding("index", "integrity", BROKEN, "; ".join(condition.problems), repair)
+        # An ordinary build looks at pages, and takes rows that are there for all there are.
+        repair = UPGRADE if newer else BUILD if condition.faults else f"{BUILD} --force"
+        yield Finding("index", "integrity", BROKEN, "; ".join(problems), repair)
     elif condition.schema is None:
         yield Finding("index", "integrity", WARN, "there is no index yet", BUILD)
     else:
@@ -70,7 +72,7 @@ def history_findings(store: HistoryStore) -> Iterator[Finding]:
         if report.layout is not None:
             repair = damaged(store.path, "is damaged").hint
         elif any("knows up to" in problem for problem in report.problems):
-            repair = "python -m pip install --upgrade memcli"
+            repair = UPGRADE
         else:
             repair = damaged(store.path, "is damaged").hint
         yield Finding("history", "integrity", BROKEN, "; ".join(report.problems), repair)

@@ -34,10 +34,14 @@ def status_of(memcli: Memcli) -> Status:
         warnings.append(f"{error.message} [{error.code}] {error.hint}")
     build = running_build(memcli.storage)
     try:
-        device = memcli.shelf.device
-        device_text = f"{device.name}, {device.threads} threads"
+        device_text = memcli.shelf.device_description
     except MemcliError as error:
         device_text = f"unusable: {error.message}"
+    try:
+        behind = _is_behind(memcli, revision, memory.effective_hash)
+    except MemcliError as error:
+        behind = True
+        warnings.append(f"{error.message} [{error.code}] {error.hint}")
     for warning in memory.warnings:
         warnings.append(f"{warning.path}: {warning.reason}: {warning.detail}")
     for left in memory.left_out:
@@ -53,7 +57,7 @@ def status_of(memcli: Memcli) -> Status:
         head=head,
         revision=revision,
         build=str(build) if build else None,
-        behind=_is_behind(memcli, revision, memory.effective_hash),
+        behind=behind,
         device=device_text,
         configuration=memcli.configuration,
         central_home=memcli.history.home,
@@ -71,8 +75,7 @@ def _is_behind(memcli: Memcli, revision: RevisionInfo | None, effective_hash: st
     """Whether files, or what shapes an index of them, are others than the head's."""
     if revision is None or revision.effective_hash != effective_hash:
         return True
-    built_with = revision.recipe["embedder"]
-    return bool(built_with["profile"] != memcli.shelf.configured_embedder_name)
+    return not memcli.shelf.builds_like(revision.recipe)
 
 
 def explain(memcli: Memcli, query: str, note: str) -> Story:

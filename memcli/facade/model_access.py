@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memcli.errors import Conflict
+from memcli.errors import Conflict, MemcliError
 from memcli.locations import central_home
 from memcli.models.profile_store import ProfileStore, StoredProfile, check_name
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from memcli.memory.project import Project
     from memcli.models.adding import CheckedModel, Wanted
     from memcli.models.model_shelf import ModelShelf
-    from memcli.models.profile import ModelProfile
+    from memcli.models.profile import ModelProfile, PairForm, Pooling, Role
 
 OFFLINE_VARIABLE = "MEMCLI_OFFLINE"
 
@@ -59,6 +60,11 @@ class ModelAccess(ABC):
         return self.profile_store.load().known
 
     @property
+    def broken_profiles(self) -> dict[str, MemcliError]:
+        """The user's own profiles that cannot be read, each with what is wrong."""
+        return dict(self.profile_store.load().problems)
+
+    @property
     def model_directory(self) -> Path:
         """Where pulled and copied model files lie."""
         return central_home(self.surroundings.environ) / "models"
@@ -73,16 +79,45 @@ class ModelAccess(ABC):
         """Whether the user has a profile of this name, be it a broken one."""
         return self.profile_store.path_of(name).exists()
 
-    def add_model(self, wanted: Wanted, *, copy: bool = False, replace: bool = False) -> ModelAdded:
+    def is_added_by_hand(self, name: str) -> bool:
+        """Whether the user has a profile of this name that was not pulled."""
+        held = self.profile_store.load().profiles.get(name)
+        return held is not None and not held.source
+
+    def add_model(
+        self,
+        name: str,
+        file: Path,
+        *,
+        role: Role | None = None,
+        pooling: Pooling | None = None,
+        query_prefix: str | None = None,
+        passage_prefix: str | None = None,
+        pair_form: PairForm | None = None,
+        max_tokens: int = 0,
+        copy: bool = False,
+        replace: bool = False,
+    ) -> ModelAdded:
         """Let a GGUF file prove that it does the job, then keep its profile.
 
-        ``copy`` keeps a copy of the file beside the pulled ones. Raises
-        ``Conflict`` ``model_exists`` unless ``replace``; what ``check_model`` raises.
+        What is not given comes from the file's header. ``copy`` keeps a copy of
+        the file beside the pulled ones. Raises ``Conflict`` ``model_exists``
+        unless ``replace``; what ``check_model`` raises.
         """
         import dataclasses
 
-        from memcli.models.adding import copy_model
+        from memcli.models.adding import Wanted, copy_model
 
+        wanted = Wanted(
+            name,
+            Path(os.path.abspath(file)),
+            role,
+            pooling,
+            query_prefix,
+            passage_prefix,
+            pair_form,
+            max_tokens,
+        )
         check_name(wanted.name)
         replaced = self.has_model(wanted.name)
         if replaced and not replace:
@@ -134,11 +169,14 @@ class ModelAccess(ABC):
         replace: bool = False,
         progress: Callable[[int, int], None] = lambda present, total: None,
         on_download: Callable[[int | None], None] = lambda size: None,
+        on_check: Callable[[], None] = lambda: None,
     ) -> ModelAdded:
         """Fetch a well-known model and keep its profile: the only use of a network.
 
         Nothing is fetched that is here and whole. ``url`` names another source
-        of the same file, ``sha256`` another digest than the known one. Raises
+        of the same file, ``sha256`` another digest than the known one.
+        ``on_download`` hears the size before the first connection, ``on_check``
+        when the file is there and has to prove itself. Raises
         ``InvalidInput`` ``model_unknown``; ``Conflict`` ``model_exists`` where
         the name is that of a model which was added by hand; what
         ``memcli.models.pulling.pull_model`` raises.
@@ -147,8 +185,7 @@ class ModelAccess(ABC):
         from memcli.models.pulling import plan_pull, pull_model
 
         plan = plan_pull(find_entry(name), self.model_directory, url=url, sha256=sha256)
-        held = self.profile_store.load().profiles.get(name)
-        by_hand = held is not None and not held.source
+        by_hand = self.is_added_by_hand(name)
         if by_hand and not replace:
             raise _exists(name)
         environ = self.surroundings.environ
@@ -162,6 +199,7 @@ class ModelAccess(ABC):
             environ=environ,
             progress=progress,
             on_download=on_download,
+            on_check=on_check,
         )
         self.close()
         return self._added(
@@ -205,13 +243,12 @@ class ModelAccess(ABC):
         name = stored.profile.name
         entry = next((each for each in REGISTRY if each.name == name), None)
         row = row_of_stored(stored, entry, uses_by_name(self.configuration).get(name, ()))
-        calibration = checked.calibration if checked else None
         return ModelAdded(
             model=row,
             profile_path=self.profile_store.path_of(name),
             remarks=checked.remarks if checked else (),
-            answered=calibration.right if calibration else None,
-            questions=calibration.pairs if calibration else None,
+            answered=checked.answered if checked else None,
+            questions=checked.calibration.pairs if checked else None,
             replaced=replaced,
             downloaded=downloaded,
         )

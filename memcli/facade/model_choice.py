@@ -11,7 +11,7 @@ from memcli.configuration.resolution import PROJECT_FILE, USER_FILE
 from memcli.configuration.toml_editing import set_value
 from memcli.errors import InvalidInput, NotReady
 from memcli.facade.model_listing import SETTINGS
-from memcli.facade.model_views import ModelChoice
+from memcli.facade.model_views import ModelChoice, row_of_stored
 from memcli.memory.project import Project, is_inside
 from memcli.models.model_registry import REGISTRY, unknown_model
 from memcli.models.profile import BUNDLED_EMBEDDER, LATE_INTERACTION
@@ -40,7 +40,10 @@ def use_model(
     table, _, key = setting.partition(".")
     if in_project:
         file = project.root / PROJECT_FILE
-        if not (configuration.trusted or is_inside(os.path.realpath(file), os.path.realpath(project.root))):
+        if not (
+            configuration.trusted
+            or is_inside(os.path.realpath(file), os.path.realpath(project.root))
+        ):
             raise InvalidInput(
                 "project_refused",
                 f"{file} leads out of the project: it is not written to",
@@ -51,9 +54,7 @@ def use_model(
     previous = set_value(file, table, key, name, private=not in_project)
     now = resolve_configuration(project.root, environ, {})
     in_force = next(each for each in now.settings if each.key == setting)
-    return ModelChoice(
-        name, found, setting, file, previous, str(in_force.value), in_force.origin
-    )
+    return ModelChoice(name, found, setting, file, previous, str(in_force.value), in_force.origin)
 
 
 def _role_of(name: str, store: ProfileStore) -> str:
@@ -64,7 +65,10 @@ def _role_of(name: str, store: ProfileStore) -> str:
     if name in held.problems:
         raise held.problems[name]
     if name in held.profiles:
-        return held.profiles[name].profile.role
+        stored = held.profiles[name]
+        if problem := row_of_stored(stored, None).problem:
+            raise NotReady("model_not_ready", problem, f"Check it: `memcli models verify {name}`.")
+        return stored.profile.role
     if any(entry.name == name for entry in REGISTRY):
         raise NotReady(
             "model_not_ready",

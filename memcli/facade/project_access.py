@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,9 @@ from memcli.memory.sources import GLOBAL_MEMORY
 if TYPE_CHECKING:
     from memcli.configuration import Configuration
     from memcli.facade.configuration_view import ConfigurationView
+    from memcli.facade.surroundings import Surroundings
     from memcli.index.storage import IndexStorage
+    from memcli.memory.identity import Identity
     from memcli.memory.project import Project
     from memcli.memory.sources import Source
 
@@ -25,10 +27,16 @@ Named = tuple[str, str, str]
 
 
 class ProjectAccess(ABC):
-    """The part of ``Memcli`` that needs no model and no history."""
+    """The part of ``Memcli`` about settings and files; none of it loads a model."""
 
     project: Project
     configuration: Configuration
+    surroundings: Surroundings
+    _identity: Identity | None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the loaded models."""
 
     @property
     @abstractmethod
@@ -45,6 +53,27 @@ class ProjectAccess(ABC):
         from memcli.facade.configuration_view import view_of
 
         return view_of(self.project, self.configuration)
+
+    def reload_configuration(self, flags: Mapping[str, object]) -> bool:
+        """Resolve the settings again, with the flags that the project was opened with.
+
+        Returns whether they are others now; models stay loaded where theirs are
+        the same. Raises as ``Memcli.open``, and leaves the old ones in force then.
+        """
+        from memcli.configuration import resolve_configuration
+
+        fresh = resolve_configuration(self.project.root, self.surroundings.environ, flags)
+        old = self.configuration
+        if fresh == old:
+            return False
+        if _model_settings(fresh) != _model_settings(old):
+            self.close()
+        self.configuration = fresh
+        for derived in ("sources", "storage"):
+            self.__dict__.pop(derived, None)
+        if fresh.project_id != old.project_id:
+            self._identity = None
+        return True
 
     def files_of(self, revision_id: str | None, named: Iterable[Named]) -> dict[str, Path]:
         """The files on disk, by resource id; left out where there is none any more.
@@ -89,6 +118,10 @@ class ProjectAccess(ABC):
         if scope == Scope.GLOBAL:
             return self.configuration.config_directory / GLOBAL_MEMORY
         return self.project.root
+
+
+def _model_settings(configuration: Configuration) -> list[object]:
+    return [each.value for each in configuration.settings if each.key.startswith("models.")]
 
 
 def _is_file_in(place: str, roots: Iterable[str]) -> bool:

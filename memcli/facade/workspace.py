@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.configuration import Configuration, resolve_configuration
 from memcli.errors import Failure, InvalidInput
 from memcli.facade.case_access import CaseAccess
+from memcli.facade.model_access import ModelAccess
 from memcli.facade.project_access import ProjectAccess
 from memcli.facade.run_access import RunAccess
 from memcli.facade.surroundings import Surroundings
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-class Memcli(RunAccess, CaseAccess, ProjectAccess):
+class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
     """Opened on a project; loads models on first use and frees them in ``close``.
 
     Heavy parts are imported where they are used, so that a listing command
@@ -119,7 +120,8 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess):
                 reranker=configuration.reranker,
                 threads=configuration.threads,
                 gpu=configuration.gpu,
-                known={},
+                known=self.known_profiles,
+                problems=self.broken_profiles,
                 guard=self.surroundings.native_guard,
             )
         return self._shelf

@@ -32,14 +32,19 @@ _TRIGRAMS = (
 
 @dataclass(frozen=True, slots=True)
 class IndexCondition:
-    """``schema`` is ``None`` where there is no index. ``problems`` make answers wrong or
-    impossible, ``remarks`` cost time or space; both are sentences, empty for a sound index."""
+    """``schema`` is ``None`` where there is no index.
+
+    ``faults`` are a file that is damaged, ``gaps`` rows that are missing from a
+    sound one: both make answers wrong or impossible. ``remarks`` cost time or
+    space. All are sentences, empty for a sound index.
+    """
 
     schema: int | None
     head: RevisionInfo | None
     revisions: int
-    problems: tuple[str, ...]
-    remarks: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def trigram_fault() -> str | None:
@@ -63,30 +68,30 @@ def inspect_index(storage: IndexStorage, *, building: bool) -> IndexCondition:
     fault then.
     """
     if not storage.database.exists():
-        return IndexCondition(None, None, 0, (), ())
+        return IndexCondition(None, None, 0)
     try:
         found = _inspected(storage, building)
-        if found.problems:
+        if found.faults or found.gaps:
             # A process that began to write meanwhile can look like damage, but not twice.
             found = _inspected(storage, building)
     except MemcliError as error:
-        return IndexCondition(_schema(storage.database), None, 0, (error.message,), ())
+        return IndexCondition(_schema(storage.database), None, 0, faults=(error.message,))
     return found
 
 
 def _inspected(storage: IndexStorage, building: bool) -> IndexCondition:
-    problems: list[str] = []
+    gaps: list[str] = []
     remarks: list[str] = []
     with _reading(storage.database) as connection:
         check_version(connection)
-        problems += _page_faults(connection)
+        faults = _page_faults(connection)
         revisions = all_revisions(connection)
         pointer = read_head(connection).head
         head = next((each for each in revisions if each.revision_id == pointer), None)
         if head is not None:
-            problems += _head_faults(connection, head)
+            gaps += _head_gaps(connection, head)
         elif pointer is not None:
-            problems.append(f"the head {pointer} is no revision of this index")
+            gaps.append(f"the head {pointer} is no revision of this index")
         unfinished = [each.revision_id for each in revisions if each.status == BUILDING]
         if unfinished and not building:
             remarks.append(f"a build was cut short and left {', '.join(unfinished)}")
@@ -94,7 +99,7 @@ def _inspected(storage: IndexStorage, building: bool) -> IndexCondition:
     if head is not None and head.status == READY:
         remarks += _derived_remarks(storage, head)
     remarks += _token_store_remarks(storage.token_vectors)
-    return IndexCondition(version, head, len(revisions), tuple(problems), tuple(remarks))
+    return IndexCondition(version, head, len(revisions), tuple(faults), tuple(gaps), tuple(remarks))
 
 
 def _page_faults(connection: sqlite3.Connection) -> list[str]:
@@ -102,7 +107,7 @@ def _page_faults(connection: sqlite3.Connection) -> list[str]:
     return [str(row[0]) for row in rows if row[0] != "ok"]
 
 
-def _head_faults(connection: sqlite3.Connection, head: RevisionInfo) -> Iterator[str]:
+def _head_gaps(connection: sqlite3.Connection, head: RevisionInfo) -> Iterator[str]:
     name = f"the head {head.revision_id}"
     if head.status != READY:
         yield f"{name} is {head.status}"

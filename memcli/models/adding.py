@@ -59,6 +59,12 @@ class CheckedModel:
     calibration: Calibration
     remarks: tuple[str, ...]
 
+    @property
+    def answered(self) -> int:
+        """Built-in questions whose answer came first: by vectors, or by the reranker's score."""
+        nearest = self.calibration.nearest
+        return self.calibration.right if nearest is None else nearest
+
 
 def check_model(
     wanted: Wanted,

@@ -14,7 +14,7 @@ _GRAPHICS = (1, 2)
 
 def describe_device(device: Device) -> str:
     """One line for ``status``: the kind of device, its name, how much of a model it takes."""
-    threads = f"{device.threads} thread{'' if device.threads == 1 else 's'}"
+    threads = f"{device.threads} threads"
     if device.layers == 0:
         names = graphics_devices()
         if not native().llama_supports_gpu_offload():
@@ -23,7 +23,7 @@ def describe_device(device: Device) -> str:
         return f"cpu, {threads}{unused}"
     layers = "all layers" if device.layers < 0 else f"{device.layers} layers"
     names = graphics_devices()
-    return f"gpu, {layers} on {' and '.join(names) or 'an unnamed device'}, {threads} of CPU"
+    return f"gpu, {layers} on {' and '.join(names) or 'an unnamed device'}, {threads}"
 
 
 def graphics_devices() -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from memcli.errors import NotReady
+from memcli.errors import MemcliError, NotReady
 from memcli.models.cross_encoder import CrossEncoder
+from memcli.models.device_names import describe_device
 from memcli.models.devices import Device, choose_device
 from memcli.models.embedder import GgufEmbedder
 from memcli.models.late_interaction import LateInteraction
@@ -37,12 +38,15 @@ class ModelShelf:
         gpu: str,
         known: Mapping[str, ModelProfile],
         guard: OutputGuard,
+        problems: Mapping[str, MemcliError] | None = None,
     ) -> None:
+        """``problems`` are the profiles that cannot be read, each with its fault."""
         self._embedder = embedder
         self._reranker = reranker
         self._threads = threads
         self._gpu = gpu
         self._known = known
+        self._problems = problems or {}
         self._guard = guard
         self._device: Device | None = None
         self._embedders: dict[ModelProfile, GgufEmbedder] = {}
@@ -57,20 +61,45 @@ class ModelShelf:
         return self._device
 
     @property
+    def device_description(self) -> str:
+        """The device in one true line; raises as ``device``."""
+        device = self.device
+        with self._guard():
+            return describe_device(device)
+
+    @property
+    def placement(self) -> Mapping[str, str | int]:
+        """Where a Run's models ran. No hardware name: Runs are exported and shared."""
+        layers = self.device.layers
+        return {"device": self.device.name, "gpu_layers": "all" if layers < 0 else layers}
+
+    @property
     def configured_embedder_name(self) -> str:
         """The profile name that a revision built now would carry."""
-        return find_embedder(self._embedder, self._known).name
+        return self._configured().name
 
     def configured_embedder(self, should_stop: ShouldStop = never) -> GgufEmbedder:
         """The embedder that new revisions are built with."""
-        return self._load(find_embedder(self._embedder, self._known), should_stop)
+        return self._load(self._configured(), should_stop)
+
+    def _configured(self) -> ModelProfile:
+        self._refuse_broken(self._embedder)
+        return find_embedder(self._embedder, self._known)
+
+    def _refuse_broken(self, name: str) -> None:
+        if name in self._problems:
+            raise NotReady(
+                "model_not_ready",
+                f"the profile of model {name} cannot be used: {self._problems[name].message}",
+                f"Correct the file, or add the model again: `memcli models add {name} FILE --yes`.",
+            )
 
     def builds_like(self, recipe: Mapping[str, Any]) -> bool:
         """Whether a build now would use the recipe's embedder, fed the same way.
 
         Reads no model. A file named by its path is taken to be what it was.
         """
-        profile = find_embedder(self._embedder, self._known)
+        profile = self._configured()
         built_with = recipe["embedder"]
         if not profile.sha256:
             profile = replace(profile, sha256=built_with["sha256"])
@@ -108,7 +137,7 @@ class ModelShelf:
         named = [each for each in every if each.role == "embed"]
         # The head may need another model than a configured one that cannot be found.
         with contextlib.suppress(NotReady):
-            named.insert(0, find_embedder(self._embedder, self._known))
+            named.insert(0, self._configured())
         wanted = built_with["sha256"]
         same = [
             replace(each, sha256=wanted)
@@ -128,6 +157,7 @@ class ModelShelf:
 
     def reranker_for(self, embedder: GgufEmbedder, should_stop: ShouldStop) -> Reranker:
         """The configured reranker; the built-in one works over ``embedder``."""
+        self._refuse_broken(self._reranker)
         profile = find_reranker(self._reranker, self._known)
         if profile is None:
             return LateInteraction(embedder)

@@ -86,7 +86,7 @@ class ModelProfile:
 # Calibrated over developers' questions and questions on other topics;
 # benchmarks/calibrate_floor.py prints the curve that these numbers were read from.
 BUNDLED_LATE_INTERACTION = Relevance(
-    middle=0.82, width=0.012, floor=0.5, length_slope=0.05, length_free=8, length_cap=0.05
+    middle=0.82, width=0.018, floor=0.5, length_slope=0.05, length_free=8, length_cap=0.05
 )
 
 BUNDLED_EMBEDDER = ModelProfile(

@@ -70,10 +70,12 @@ def pull_model(
     environ: Mapping[str, str],
     progress: Progress,
     on_download: Callable[[int | None], None],
+    on_check: Callable[[], None],
 ) -> Pulled:
     """Fetch, check and store. Touches the network only where the file is not there.
 
-    ``on_download`` is called with the size before the first connection. Raises
+    ``on_download`` is called with the size before the first connection,
+    ``on_check`` before the model is loaded. Raises
     ``NotReady`` ``offline``, ``model_unsuitable``; what ``download`` raises.
     """
     held = store.load().profiles.get(plan.entry.name)
@@ -91,6 +93,7 @@ def pull_model(
         on_download(plan.size)
         wanted = Download(plan.url, plan.target, plan.size, plan.sha256)
         download(wanted, progress, environ=environ)
+    on_check()
     checked = _proved(plan, check)
     stored = StoredProfile(
         profile=checked.profile,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -11,17 +12,19 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import orjson
-from cli.run_support import Bench
+from cli.run_support import Bench, Printed
 from evaluation.factory import TIMINGS, corpus, trace
 from history.factory import Corpus
 
+from memcli.cli.environment import Environment
+from memcli.cli.ladder import run as run_command
 from memcli.cli.safe_text import display_width
 from memcli.evaluation.cases import CaseDetail, get_case
 from memcli.evaluation.creation import create_case
@@ -69,11 +72,36 @@ class CaseBench(Bench):
     def spellings(self, case_id: str) -> list[str]:
         return [each.item.spelling for each in self.held(case_id).evidence]
 
+    def piped(self, *arguments: str, given: bytes) -> Printed:
+        """Run a command with ``given`` on its standard input, a pipe like the others."""
+        out, err = io.BytesIO(), io.BytesIO()
+        environment = Environment(
+            stdin=io.BytesIO(given),
+            stdout=out,
+            stderr=err,
+            stdin_is_terminal=False,
+            stdout_is_terminal=False,
+            stderr_is_terminal=False,
+            environ={"MEMCLI_HOME": str(self.store.home), "HOME": str(self.base)},
+            working_directory=self.root,
+            now=self.now,
+        )
+        status = run_command(list(arguments), environment)
+        return Printed(int(status), out.getvalue().decode(), err.getvalue().decode())
+
     @contextmanager
     def sitting(
-        self, *arguments: str, columns: int = 80, rows: int = 24, **env: str
+        self,
+        *arguments: str,
+        columns: int = 80,
+        rows: int = 24,
+        script: str = "",
+        env: Mapping[str, str] | None = None,
     ) -> Iterator[Sitting]:
-        """The program at a pseudo-terminal; killed at the end where it still runs."""
+        """The program at a pseudo-terminal, or a shell script that runs ``MEMCLI``.
+
+        It is killed at the end where it still runs.
+        """
         environ = {
             "MEMCLI_HOME": str(self.store.home),
             "MEMCLI_CONFIG": str(self.base / "config"),
@@ -81,9 +109,13 @@ class CaseBench(Bench):
             "PATH": "/usr/bin:/bin",
             "TERM": "xterm-256color",
             "PYTHONPATH": str(ROOT),
-            **env,
+            **(env or {}),
         }
-        sitting = Sitting([*arguments], self.root, environ, columns, rows)
+        program = [sys.executable, "-m", "memcli"]
+        command = [*program, *arguments]
+        if script:
+            command = ["/bin/bash", "-c", script.replace("MEMCLI", " ".join(program))]
+        sitting = Sitting(command, self.root, environ, columns, rows)
         try:
             yield sitting
         finally:
@@ -94,7 +126,7 @@ class Sitting:
     """A process at a terminal of its own, and what its screen shows."""
 
     def __init__(
-        self, arguments: list[str], root: Path, env: dict[str, str], columns: int, rows: int
+        self, command: list[str], root: Path, env: dict[str, str], columns: int, rows: int
     ) -> None:
         self.size = (columns, rows)
         self.shown = b""
@@ -103,7 +135,7 @@ class Sitting:
         if self.process == 0:
             self._resize(0, columns, rows)
             os.chdir(root)
-            os.execve(sys.executable, [sys.executable, "-m", "memcli", *arguments], env)
+            os.execve(command[0], command, env)
 
     @staticmethod
     def _resize(descriptor: int, columns: int, rows: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import termios
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from cli.case_support import CaseBench, Sitting
 from evaluation.factory import corpus, trace
+
+from memcli.cli.labelling.terminal import session_terminal
+from memcli.errors import InvalidInput
 
 LISTED = "n none matched"
 
@@ -155,6 +159,29 @@ def test_a_fault_inside_the_session_gives_the_terminal_back_before_it_is_reporte
         assert sitting.settings()[3] & termios.ECHO
 
 
+def test_an_exception_of_any_kind_gives_the_terminal_back() -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r+b", buffering=0) as terminal:
+        before = termios.tcgetattr(terminal)
+        with pytest.raises(ZeroDivisionError), session_terminal(terminal, terminal):
+            raise ZeroDivisionError(termios.tcgetattr(terminal) != before)
+        assert termios.tcgetattr(terminal) == before
+    shown = b""
+    while b"\x1b[?1049l" not in shown:
+        shown += os.read(ours, 4096)
+    assert shown.startswith(b"\x1b[?1049h")
+    os.close(ours)
+
+
+def test_what_is_no_terminal_is_refused(tmp_path: Path) -> None:
+    with (
+        (tmp_path / "file").open("w+b") as file,
+        pytest.raises(InvalidInput, match="no terminal"),
+        session_terminal(file, file),
+    ):
+        pass
+
+
 def test_the_second_of_two_sessions_meets_a_conflict_and_reloads_with_its_marks(
     bench: CaseBench,
 ) -> None:
@@ -211,19 +238,21 @@ def test_ctrl_z_suspends_with_the_terminal_given_back_and_goes_on_where_it_was(
     bench: CaseBench,
 ) -> None:
     case_id = bench.draft()
-    with bench.sitting("case", "resolve", case_id) as sitting:
+    script = f"set -m; MEMCLI case resolve {case_id}; echo stopped $?; read; fg; echo ended $?"
+    with bench.sitting(script=script) as sitting:
         sitting.until(LISTED)
         sitting.press(" ")
         sitting.until("1 marked")
         sitting.press("\x1a")
-        os.waitpid(sitting.process, os.WUNTRACED)
+        sitting.until(lambda one: f"stopped {128 + signal.SIGTSTP}" in one.printed)
         assert sitting.settings()[3] & termios.ECHO
         sitting.shown = b""
-        os.kill(sitting.process, signal.SIGCONT)
+        sitting.press("\n")
         sitting.until("1 marked, not saved")
         assert not sitting.settings()[3] & termios.ECHO
         sitting.press("s")
         assert sitting.finish() == 0
+        assert "ended 0" in sitting.printed
     assert bench.held(case_id).case.status == "ready"
 
 
@@ -231,7 +260,7 @@ def test_no_colour_means_no_colour_here_too_and_the_cursor_is_still_seen(
     bench: CaseBench,
 ) -> None:
     case_id = bench.draft()
-    with bench.sitting("case", "resolve", case_id, NO_COLOR="1") as sitting:
+    with bench.sitting("case", "resolve", case_id, env={"NO_COLOR": "1"}) as sitting:
         sitting.until(LISTED)
         assert b"\x1b[7m" not in sitting.shown
         assert any(line.startswith(">[") for line in sitting.screen)
@@ -251,7 +280,7 @@ def test_no_session_where_it_was_refused_or_cannot_be_drawn(
     bench: CaseBench, more: tuple[str, ...], env: dict[str, str]
 ) -> None:
     case_id = bench.draft()
-    with bench.sitting("case", "resolve", case_id, *more, **env) as sitting:
+    with bench.sitting("case", "resolve", case_id, *more, env=env) as sitting:
         assert sitting.finish() == 2
         assert b"--evidence" in sitting.shown
         assert b"\x1b[?1049h" not in sitting.shown

@@ -70,7 +70,8 @@ def _print(invocation: Invocation, made: CaseCreations) -> None:
     rows = []
     for each in made.made:
         if each.case is None:
-            reason = each.refusal.message if each.refusal else ""
+            # The first words, "run ... cannot become an evaluation case", are the row itself.
+            reason = each.refusal.message.partition(": ")[2] if each.refusal else ""
             rows.append(["refused", "-", each.reference, "-", "-", reason])
         else:
             case = each.case
@@ -87,7 +88,7 @@ def _hint(invocation: Invocation, made: CaseCreations) -> None:
     cases = [each.case for each in made.made if each.case is not None]
     display = invocation.display
     if made.refused:
-        display.message(f"{len(cases)} of {len(made.made)} runs have a case; the rest is refused")
+        display.message(f"{len(cases)} with a case, {len(made.refused)} refused")
     if len(cases) == 1:
         display.hint(f"next: memcli case resolve {cases[0].case_id}")
     elif cases:

@@ -23,15 +23,16 @@ from memcli.cli.options import Invocation
 def command(
     invocation: Invocation,
     embedder: Annotated[
-        str | None, typer.Option(help="As on other commands. [env: MEMCLI_EMBEDDER]")
+        str | None, typer.Option(help="Profile or .gguf file. [env: MEMCLI_EMBEDDER]")
     ] = None,
     reranker: Annotated[
-        str | None, typer.Option(help="As on other commands. [env: MEMCLI_RERANKER]")
+        str | None,
+        typer.Option(help="late_interaction, a profile or a .gguf. [env: MEMCLI_RERANKER]"),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="As on other commands. [env: MEMCLI_THREADS]")
+        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
     ] = None,
-    gpu: Annotated[str | None, typer.Option(help="As on other commands. [env: MEMCLI_GPU]")] = None,
+    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
 ) -> None:
     from memcli.cli.safe_text import safe
 

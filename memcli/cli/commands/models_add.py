@@ -70,11 +70,13 @@ def command(
     ] = None,
     gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
 ) -> None:
-    from memcli.cli.model_text import may_replace, open_anywhere, print_added
+    from memcli.cli.model_text import CHECKING, may_replace, open_anywhere, print_added
 
     flags = {"models.threads": threads, "models.gpu": gpu}
     with open_anywhere(invocation, **flags) as memcli:
         replace = may_replace(invocation, memcli, name)
+        if invocation.environment.stderr_is_terminal:
+            invocation.display.message(CHECKING.format(file.name))
         added = memcli.add_model(
             name,
             invocation.environment.working_directory / file.expanduser(),

@@ -3,7 +3,7 @@
 \b
 Examples:
   memcli models use bge-m3
-  memcli models use bge-reranker-v2-m3 --project
+  memcli models use bge-reranker-v2-m3 --in-project
   memcli models use bundled
   memcli models use late_interaction
 
@@ -26,19 +26,16 @@ from memcli.cli.role_option import Role
 def command(
     invocation: Invocation,
     name: Annotated[str, typer.Argument(help="A model that is installed: `memcli models list`.")],
-    role: Annotated[
-        Role | None, typer.Option(help="Refuse a model that has another job.")
-    ] = None,
+    role: Annotated[Role | None, typer.Option(help="Refuse a model that has another job.")] = None,
     in_project: Annotated[
         bool,
-        typer.Option(
-            "--in-project", "--for-project", help="Write into this project's memcli.toml."
-        ),
+        typer.Option("--in-project", help="Write into this project's memcli.toml."),
     ] = False,
 ) -> None:
     from memcli.cli.model_text import open_anywhere
 
-    with open_anywhere(invocation) as memcli:
+    # Only a project's own file has to lie in a real project.
+    with invocation.open() if in_project else open_anywhere(invocation) as memcli:
         choice = memcli.use_model(name, role=role.value if role else None, in_project=in_project)
     display = invocation.display
     if display.json:

@@ -64,7 +64,7 @@ def command(
 
         display.lines(report_lines(display, view.report))
         if html is None:
-            display.hint("plots: memcli report --html report.html")
+            display.hint("plots: the same with --html report.html")
     view.raise_losses()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memcli.cli.labelling.events import (
@@ -61,6 +61,9 @@ class Desk:
             self.terminal.draw(draw(state, style))
             state, effect = update(state, self.terminal.read())
             while isinstance(effect, (Save, Search)):
+                # Another process may hold the store for a while.
+                doing = "saving ..." if isinstance(effect, Save) else "searching ..."
+                self.terminal.draw(draw(replace(state, message=doing), style))
                 event = self._done(view, state, effect)
                 if event is None:
                     return effect
