@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from memcli.errors import Failure
+
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
@@ -70,6 +72,20 @@ def private_file(path: Path) -> Path:
             os.chmod(path, FILE_MODE)
         os.close(descriptor)
     return path
+
+
+def refuse_link(path: Path) -> None:
+    """Raise ``Failure`` ``storage_unsafe`` where one of our own files is a symbolic link.
+
+    memcli makes no links; one in a cloned project's ``.memcli`` would choose
+    another file to be opened, locked or written in its place.
+    """
+    if path.is_symlink():
+        raise Failure(
+            "storage_unsafe",
+            f"{path} is a symbolic link; memcli's own files never are",
+            "Look where it leads, then remove the link.",
+        )
 
 
 def write_private(path: Path, data: bytes) -> None:

@@ -31,6 +31,8 @@ def print_summary(invocation: Invocation, report: BuildReport) -> None:
             f"head {summary.head}" + ("" if summary.swapped else " (not moved)"),
         ]
     )
+    if summary.recreated:
+        display.warning("the index was damaged or of an older layout, and was made anew")
     skipped = [each for each in summary.left_out if each.disposition.value == "skipped"]
     notes = [f"skipped {each.path}: {each.reason}: {each.detail}" for each in skipped]
     notes += [f"{each.path}: {each.reason}: {each.detail}" for each in summary.warnings]

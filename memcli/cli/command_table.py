@@ -20,6 +20,7 @@ COMMANDS = (
         ("index", "build"), "index_build", "Index the project's memory and move the head to it."
     ),
     Command(("index", "list"), "index_list", "List the revisions of the index."),
+    Command(("index", "keep"), "index_keep", "Keep a revision from being pruned."),
     Command(("head", "show"), "head_show", "Show the revision that queries use."),
     Command(("head", "swap"), "head_swap", "Move the head to another ready revision."),
     Command(("activate",), "activate", "Answer a query with the few fragments that matter."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from memcli.errors import MemcliError
 if TYPE_CHECKING:
     from memcli.cli.progress import ProgressDisplay
 
+_RAW_CONTROLS = re.compile("[\x7f-\x9f]")
 _STYLES = {
     "strong": "1",
     "dim": "2",
@@ -43,7 +45,10 @@ class Display:
 
     def document(self, document: Any) -> None:
         """One JSON document on stdout, written once, never through Rich."""
-        self.environment.stdout.write(json_bytes(document))
+        data = json_bytes(document)
+        if self.environment.stdout_is_terminal:
+            data = _without_raw_controls(data)
+        self.environment.stdout.write(data)
         self.environment.stdout.flush()
 
     def lines(self, lines: Iterable[str]) -> None:
@@ -56,6 +61,10 @@ class Display:
         """Text on stdout exactly as given."""
         self.environment.stdout.write(text.encode("utf-8", "backslashreplace"))
         self.environment.stdout.flush()
+
+    def corpus_text(self, text: str) -> None:
+        """Text out of notes, as it is for a program, harmless on a terminal."""
+        self.raw(safe(text) if self.environment.stdout_is_terminal else text)
 
     def style(self, text: str, name: str) -> str:
         """``text`` in a style, where stdout is a terminal that shows colour."""
@@ -131,6 +140,12 @@ def json_bytes(document: Any) -> bytes:
     import orjson
 
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _without_raw_controls(data: bytes) -> bytes:
+    """The same JSON with DEL and C1 controls escaped, which orjson writes as they are."""
+    text = _RAW_CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", data.decode())
+    return text.encode()
 
 
 def json_lines(documents: Iterable[Any]) -> bytes:

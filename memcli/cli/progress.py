@@ -31,6 +31,7 @@ def bar(display: Display) -> Iterator[Report]:
         Progress,
         ProgressColumn,
         Task,
+        TaskID,
         TextColumn,
         TimeRemainingColumn,
     )
@@ -60,12 +61,12 @@ def bar(display: Display) -> Iterator[Report]:
         console=console,
         transient=True,
     )
-    tasks: dict[str, int] = {}
+    tasks: dict[str, TaskID] = {}
 
     def report(stage: str, done: int, total: int) -> None:
         if stage not in tasks:
             tasks[stage] = progress.add_task(safe_line(stage), total=total or None)
-        progress.update(progress.task_ids[list(tasks).index(stage)], completed=done, total=total)
+        progress.update(tasks[stage], completed=done, total=total or None)
 
     with progress:
         yield report

@@ -43,16 +43,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of an activation in force; never above those of the design."""
+    """The limits of an activation in force; the defaults are the design's, and its highest."""
 
-    lexical: int
-    vector: int
-    fused: int
-    reranked: int
-    fragments: int
-    per_resource: int
-    tokens: int
-    deadline_seconds: float
+    lexical: int = 60
+    vector: int = 60
+    fused: int = 40
+    reranked: int = 24
+    fragments: int = 12
+    per_resource: int = 2
+    tokens: int = 2400
+    deadline_seconds: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)

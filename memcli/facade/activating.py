@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memcli.errors import Failure, MemcliError
 from memcli.facade.answers import Answer
@@ -18,7 +18,13 @@ from memcli.index.reader import RevisionReader, open_head
 from memcli.index.storage import IndexStorage
 from memcli.models.loaded_model import Aborted
 from memcli.models.model_shelf import ModelShelf
-from memcli.retrieval.activation import Activation, ActivationFault, ActivationLimits, Notice
+from memcli.retrieval.activation import (
+    Activation,
+    ActivationFault,
+    ActivationLimits,
+    Counts,
+    Notice,
+)
 from memcli.retrieval.chain import Models, run_chain
 from memcli.retrieval.delta import HeldUnit, state_fingerprint
 from memcli.retrieval.stages import Stages
@@ -49,17 +55,18 @@ def activate(plan: ActivationPlan) -> Answer:
     trace = _Trace(plan)
     run_id = trace.begin()
     stages = Stages(plan.clock, plan.limits.deadline_seconds)
-    reader: RevisionReader | None = None
+    known = _Known()
     try:
         with contextlib.ExitStack() as stack:
             with stages.stage("open"):
-                reader = stack.enter_context(
+                reader = known.reader = stack.enter_context(
                     open_head(plan.storage, interrupt_check=stages.expired)
                 )
                 notices = tuple(plan.notices(reader))
             with stages.stage("load"):
                 embedder = plan.shelf.embedder_of(reader.revision.recipe, stages.expired)
                 models = Models(embedder, plan.shelf.reranker_for(embedder, stages.expired))
+                known.models = _placed(models.description(), plan.shelf.placement)
             activation = run_chain(
                 plan.project_id,
                 plan.query,
@@ -71,12 +78,8 @@ def activate(plan: ActivationPlan) -> Answer:
                 stages,
                 notices,
             )
-            placed = {
-                role: {**described, **plan.shelf.placement}
-                for role, described in activation.models.items()
-            }
             timings = {**stages.timings_us, "total": stages.total_us()}
-            activation = replace(activation, models=placed, timings_us=timings)
+            activation = replace(activation, models=known.models, timings_us=timings)
             # Recording is outside the deadline.
             reader.lift_deadline()
             started = plan.clock()
@@ -84,20 +87,32 @@ def activate(plan: ActivationPlan) -> Answer:
             recorded = round((plan.clock() - started) * 1_000_000)
     except Aborted:
         error: Failure = stages.deadline_error()
-        trace.fail(run_id, stages, error, reader)
+        trace.fail(run_id, stages, error, known)
         raise error from None
     except MemcliError as error:
-        trace.fail(run_id, stages, error, reader)
+        trace.fail(run_id, stages, error, known)
         raise
     except BaseException as fault:
         code = "retrieval_interrupted" if isinstance(fault, KeyboardInterrupt) else "internal_error"
         summary = str(fault) or type(fault).__name__
-        trace.fail(run_id, stages, Failure(code, summary), reader)
+        trace.fail(run_id, stages, Failure(code, summary), known)
         raise
     timings = {**activation.timings_us, "record": recorded}
     timings["total"] += recorded
     # One cause, one warning: a store that cannot be written was no registry either.
     return Answer(activation, run_id, timings, tuple(trace.warnings) or plan.warnings)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What a failed Run can still tell: the revision that was open, the models loaded."""
+
+    reader: RevisionReader | None = None
+    models: dict[str, Any] | None = None
+
+
+def _placed(models: Mapping[str, Any], placement: Mapping[str, Any]) -> dict[str, Any]:
+    return {role: {**described, **placement} for role, described in models.items()}
 
 
 class _Trace:
@@ -145,12 +160,12 @@ class _Trace:
         run_id: str | None,
         stages: Stages,
         error: MemcliError,
-        reader: RevisionReader | None,
+        known: _Known,
     ) -> None:
         plan, recorder = self._plan, self._recorder
         if recorder is None or plan.history is None or run_id is None:
             return
-        revision = reader.revision if reader else None
+        revision = known.reader.revision if known.reader else None
         fault = ActivationFault(
             stage=stages.current,
             code=error.code,
@@ -158,7 +173,11 @@ class _Trace:
             revision_id=revision.revision_id if revision else None,
             effective_hash=revision.effective_hash if revision else None,
             recipe=revision.recipe if revision else None,
+            models=known.models,
             limits=plan.limits,
+            counts=Counts(revision.resource_count, revision.unit_count, 0, 0, 0, 0)
+            if revision
+            else None,
             timings_us={**stages.timings_us, "total": stages.total_us()},
         )
         record_or_warn(plan.history, lambda: recorder.fail(run_id, fault))

@@ -9,7 +9,7 @@ from memcli.facade.freshness import remember_files
 from memcli.facade.views import BuildReport
 from memcli.index.build_report import BuildProgress
 from memcli.index.builder import build_index
-from memcli.memory.project import create_storage
+from memcli.memory.project import create_storage, ignore_local_memory
 from memcli.memory.resource import EffectiveMemory
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def build(
     around = memcli.surroundings
     started = around.clock()
     create_storage(memcli.project.root, trusted=memcli.configuration.trusted)
+    ignore_local_memory(memcli.project.root)
     identity = memcli.identity(settle=True)
     memories: list[EffectiveMemory] = []
 

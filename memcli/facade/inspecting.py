@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from memcli.errors import MemcliError
@@ -10,8 +12,7 @@ from memcli.index.locking import running_build
 from memcli.index.reader import open_head
 from memcli.index.revisions import HeadInfo, RevisionInfo
 from memcli.index.swap import head_info, list_revisions
-from memcli.models.loaded_model import never
-from memcli.retrieval.activation import ActivationLimits
+from memcli.models.loaded_model import Aborted, never
 from memcli.retrieval.chain import Models, run_chain, valid_query
 from memcli.retrieval.explanation import Story, tell_story
 from memcli.retrieval.stages import Stages
@@ -78,15 +79,25 @@ def _is_behind(memcli: Memcli, revision: RevisionInfo | None, effective_hash: st
     return not memcli.shelf.builds_like(revision.recipe)
 
 
+@contextlib.contextmanager
+def _aborted_at_the_deadline(stages: Stages) -> Iterator[None]:
+    try:
+        yield
+    except Aborted:
+        raise stages.deadline_error() from None
+
+
 def explain(memcli: Memcli, query: str, note: str) -> Story:
     """See ``Memcli.explain_note``."""
     asked = valid_query(query)
     identity = memcli.identity(settle=False)
     memory = memcli.synthesize()
-    configured = memcli.configuration.limits
-    limits = ActivationLimits(**{name: getattr(configured, name) for name in configured.__slots__})
+    limits = memcli.configuration.limits
     stages = Stages(memcli.surroundings.clock, limits.deadline_seconds)
-    with open_head(memcli.storage, interrupt_check=stages.expired) as reader:
+    with (
+        _aborted_at_the_deadline(stages),
+        open_head(memcli.storage, interrupt_check=stages.expired) as reader,
+    ):
         embedder = memcli.shelf.embedder_of(reader.revision.recipe, stages.expired)
         models = Models(embedder, memcli.shelf.reranker_for(embedder, stages.expired))
         activation = run_chain(

@@ -169,13 +169,15 @@ def sizes_on_disk(directory: Path) -> dict[str, int]:
     if not directory.is_dir():
         return sizes
     for path in directory.iterdir():
-        if not path.is_file():
+        try:
+            size = path.stat().st_size if path.is_file() else 0
+        except OSError:  # a temporary file that is gone by now
             continue
         if path.name.startswith("search-index.sqlite"):
             name = "index"
         else:
             name = "token vectors" if path.name.startswith("token-vectors") else "derived"
-        sizes[name] += path.stat().st_size
+        sizes[name] += size
     return sizes
 
 

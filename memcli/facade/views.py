@@ -30,6 +30,7 @@ class BuildReport:
             "revision_id": summary.revision_id,
             "effective_hash": summary.effective_hash,
             "created": summary.created,
+            "recreated": summary.recreated,
             "swapped": summary.swapped,
             "head": summary.head,
             "resources": summary.resources,

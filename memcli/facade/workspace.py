@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memcli.facade.status import Status
     from memcli.facade.views import BuildReport, HeadView, MemoryView, NoteView, RevisionListing
     from memcli.index.locking import BuildHolder
+    from memcli.index.revisions import RevisionInfo
     from memcli.index.swap import HeadChange
     from memcli.models.model_shelf import ModelShelf
     from memcli.retrieval.explanation import Story
@@ -188,6 +189,12 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
 
         return swap_head(self.storage, revision, previous, self.surroundings.now)
 
+    def keep_revision(self, revision: str, *, keep: bool = True) -> RevisionInfo:
+        """Mark a revision so that no build prunes it, or unmark it."""
+        from memcli.index.swap import keep_revision
+
+        return keep_revision(self.storage, revision, keep)
+
     def list_revisions(self) -> RevisionListing:
         """Every revision, newest first."""
         from memcli.facade.views import RevisionListing
@@ -261,7 +268,6 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
         """
         from memcli.facade.activating import ActivationPlan, activate
         from memcli.facade.freshness import freshness_notices
-        from memcli.retrieval.activation import ActivationLimits
         from memcli.retrieval.chain import valid_query
         from memcli.retrieval.delta import HeldUnit, parse_state, read_state
 
@@ -272,7 +278,6 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
             held = parse_state(state, identity.project_id)
         elif state is not None:
             held = read_state(state, identity.project_id)
-        limits = self.configuration.limits
         return activate(
             ActivationPlan(
                 project_id=identity.project_id,
@@ -281,9 +286,7 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
                 state_given=state is not None,
                 storage=self.storage,
                 shelf=self.shelf,
-                limits=ActivationLimits(
-                    **{name: getattr(limits, name) for name in limits.__slots__}
-                ),
+                limits=self.configuration.limits,
                 history=self.history if self.configuration.record_history else None,
                 clock=self.surroundings.clock,
                 notices=lambda reader: freshness_notices(self, reader.revision.effective_hash),

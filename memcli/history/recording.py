@@ -149,7 +149,18 @@ class RunRecorder:
             # Whoever holds the lock would keep this waiting as long again.
             raise
         except (MemcliError, OSError, sqlite3.Error, UnicodeError) as error:
-            fault = ActivationFault("record", WRITE_FAILED_CODE, str(error))
+            fault = ActivationFault(
+                "record",
+                WRITE_FAILED_CODE,
+                str(error),
+                revision_id=activation.revision_id,
+                effective_hash=activation.effective_hash,
+                recipe=activation.recipe,
+                models=activation.models,
+                limits=activation.limits,
+                counts=activation.counts,
+                timings_us=activation.timings_us,
+            )
             # The first error is the one to report; this one would only repeat it.
             with suppress(MemcliError, OSError, sqlite3.Error):
                 self.fail(run_id, fault)

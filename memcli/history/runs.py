@@ -48,8 +48,9 @@ SELECT run_id FROM retrieval_runs WHERE project_id = ?
 ORDER BY created_at DESC, rowid DESC LIMIT 1
 """
 BY_PREFIX = """
-SELECT run_id, project_id FROM retrieval_runs
-WHERE run_id >= :prefix AND run_id < :prefix || char(1114111) ORDER BY run_id LIMIT 20
+SELECT run_id FROM retrieval_runs
+WHERE run_id >= :prefix AND run_id < :prefix || char(1114111)
+AND (:project_id IS NULL OR project_id = :project_id) ORDER BY run_id LIMIT 20
 """
 RECENT_IDS = "SELECT run_id FROM retrieval_runs ORDER BY created_at DESC LIMIT ?"
 
@@ -190,14 +191,13 @@ def find_run(connection: sqlite3.Connection, reference: str, project_id: str) ->
             raise run_not_found(reference, "this project has no runs yet")
         return str(row[0])
     prefix = reference.strip().lower()
-    found = connection.execute(BY_PREFIX, {"prefix": prefix}).fetchall() if prefix else []
-    for candidates in (
-        [run_id for run_id, _ in found if run_id == prefix],
-        [run_id for run_id, project in found if project == project_id],
-        [run_id for run_id, _ in found],
-    ):
+    if connection.execute("SELECT 1 FROM retrieval_runs WHERE run_id = ?", (prefix,)).fetchone():
+        return prefix
+    for project in (project_id, None) if prefix else ():
+        named = {"prefix": prefix, "project_id": project}
+        candidates = [str(row[0]) for row in connection.execute(BY_PREFIX, named)]
         if len(candidates) == 1:
-            return str(candidates[0])
+            return candidates[0]
         if candidates:
             raise run_not_found(reference, f"several runs begin so: {', '.join(candidates)}")
     recent = [row[0] for row in connection.execute(RECENT_IDS, (IDS_TO_COMPARE,))]

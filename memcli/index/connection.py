@@ -8,6 +8,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from memcli.locations import refuse_link
+
 BUSY_SECONDS = 30.0
 WRITER_CACHE_KIB = 64 * 1024
 
@@ -19,6 +21,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     could not create the log's index that it reads a WAL database with: unless
     there is a log to be read, it is told that the file is immutable.
     """
+    refuse_link(path)
     writable = os.access(path.parent, os.W_OK)
     immutable = "" if writable or _has_log(path) else "&immutable=1"
     connection = sqlite3.connect(
@@ -44,8 +47,10 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     """A writing connection in WAL mode; the file must exist, so that its mode is ours.
 
     NORMAL means that a power loss may take the last commits, but never the
-    consistency of what remains: enough for a cache.
+    consistency of what remains: enough for a cache. A link is refused, for a
+    cloned project may have brought it to have another file written.
     """
+    refuse_link(path)
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         timeout=BUSY_SECONDS,
@@ -70,12 +75,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
         # A full disk may have ended the transaction already.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 def user_version(connection: sqlite3.Connection) -> int:

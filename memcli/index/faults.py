@@ -107,6 +107,15 @@ def storage_faults(path: Path) -> Iterator[None]:
         raise translated from error
 
 
+def deadline_passed() -> Failure:
+    """The interrupt check said stop in the midst of a search."""
+    return Failure(
+        "activation_deadline",
+        "the deadline passed while the index was searched",
+        "Try again when the machine is less busy.",
+    )
+
+
 @contextlib.contextmanager
 def reading_faults(path: Path) -> Iterator[None]:
     """The same for a reader, which a deadline may interrupt and which writes nothing."""
@@ -114,11 +123,7 @@ def reading_faults(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if is_interrupt(error):
-            raise Failure(
-                "activation_deadline",
-                "the deadline passed while the index was searched",
-                "Try again when the machine is less busy.",
-            ) from error
+            raise deadline_passed() from error
         if "unable to open" in str(error):
             raise Failure(
                 "storage_unreadable",

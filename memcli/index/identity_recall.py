@@ -6,7 +6,7 @@ import sqlite3
 
 from memcli.index.stored import IdentityHit
 
-# Above every string that begins with the prefix: no text holds this noncharacter.
+# Above every string that begins with the prefix and goes on with any assigned character.
 _ABOVE = "\U0010ffff"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,20 +63,24 @@ class Lexicon:
     weights: npt.NDArray[np.uint16]
     posting_sums: npt.NDArray[np.uint64]
 
-    def scores(self, phrases: Sequence[str]) -> Float64 | None:
+    def scores(
+        self, phrases: Sequence[str], check: Callable[[], None] = lambda: None
+    ) -> Float64 | None:
         """float64 [N], 0 where nothing matches; ``None`` where FTS5 must answer.
 
         That is when a phrase has a character that pieces are not made of or
         less than three of them, or the postings are damaged.
         score = sum over phrases of idf * f (k1 + 1) / (f + k1 (1 - b + b D / avg D)),
         f weighted by column, idf = ln((N - n + 0.5) / (n + 0.5)) or 1e-6 if less,
-        as in fts5_aux.c and in its order of operations.
+        as in fts5_aux.c and in its order of operations. ``check`` is called
+        before each phrase, and may raise to stop.
         """
         folded = [trigram_fold(phrase) for phrase in phrases]
         if not all(len(phrase) >= 3 and PIECE.fullmatch(phrase) for phrase in folded):
             return None
         total = np.zeros(len(self.rowids))
         for phrase in folded:
+            check()
             frequencies = self._frequencies(phrase.encode())
             if frequencies is None:
                 return None

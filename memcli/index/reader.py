@@ -13,7 +13,7 @@ import orjson
 from memcli.index import identity_recall, short_words
 from memcli.index.connection import open_to_read
 from memcli.index.embedding import Float32, Int32, PassageInput
-from memcli.index.faults import index_damaged, reading_faults
+from memcli.index.faults import deadline_passed, index_damaged, reading_faults
 from memcli.index.fts import BM25
 from memcli.index.lexicon import Lexicon, best_ordinals, quoted_phrases, read_lexicon
 from memcli.index.readiness import nothing_ready
@@ -81,9 +81,14 @@ class RevisionReader:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, storage: IndexStorage, revision: RevisionInfo
+        self,
+        connection: sqlite3.Connection,
+        storage: IndexStorage,
+        revision: RevisionInfo,
+        interrupt_check: Callable[[], bool] = lambda: False,
     ) -> None:
         self._connection = connection
+        self._interrupt_check = interrupt_check
         self._storage = storage
         self.revision = revision
         self._vectors: Float32 | None = None
@@ -103,6 +108,10 @@ class RevisionReader:
         """Stop asking the interrupt check: what follows is outside the activation's deadline."""
         self._connection.set_progress_handler(None, 0)
 
+    def _check(self) -> None:
+        if self._interrupt_check():
+            raise deadline_passed()
+
     def identity_hits(
         self, folded_query: str, prefix_limit: int, limit: int = MOST_LEXICAL
     ) -> list[IdentityHit]:
@@ -119,7 +128,7 @@ class RevisionReader:
         """
         phrases = quoted_phrases(match)
         lexicon = self.lexicon()
-        scores = lexicon.scores(phrases) if lexicon is not None and phrases else None
+        scores = lexicon.scores(phrases, self._check) if lexicon is not None and phrases else None
         if lexicon is None or scores is None:
             return self.fts_bm25(match, limit)
         ordinals = best_ordinals(scores, limit)
@@ -295,7 +304,9 @@ def open_head(
             if interrupt_check is not None:
                 connection.set_progress_handler(interrupt_check, _STEPS_BETWEEN_CHECKS)
             connection.execute("BEGIN")
-            reader = RevisionReader(connection, storage, _head_revision(connection, storage))
+            revision = _head_revision(connection, storage)
+            check = interrupt_check or (lambda: False)
+            reader = RevisionReader(connection, storage, revision, check)
         yield reader
 
 

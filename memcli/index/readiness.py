@@ -17,7 +17,7 @@ def nothing_ready(storage: IndexStorage, revisions: Sequence[RevisionInfo]) -> N
         return NotReady(
             "index_preparing",
             f"the first index is being built by {holder}",
-            "Ask again when it is done; `memcli status` shows how far it is.",
+            "Ask again when it is done; `memcli status` shows whether it is still running.",
         )
     if any(each.status == READY for each in revisions):
         return NotReady(

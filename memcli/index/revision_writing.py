@@ -227,8 +227,18 @@ def mark_ready(
 
 
 def mark_failed(connection: sqlite3.Connection, revision_id: str, code: str, reason: str) -> None:
-    """Keep the reason, and nothing else, of a revision that failed."""
+    """Keep the reason, and nothing else, of a revision that failed.
+
+    One that is ready stays as it is: an interrupt may arrive just behind the
+    commit that made it the head.
+    """
     with transaction(connection):
+        building = connection.execute(
+            "SELECT 1 FROM search_revisions WHERE revision_id = ? AND status = ?",
+            (revision_id, BUILDING),
+        ).fetchone()
+        if building is None:
+            return
         delete_content(connection, revision_id)
         connection.execute(
             "UPDATE search_revisions SET status = ?, error_code = ?, error = ?"

@@ -67,7 +67,7 @@ def _target(
         found = find_revision(connection, current.previous) if current.previous else None
         if found is None:
             raise NotReady(
-                "index_not_ready", "the head has no previous revision", "See `memcli head list`."
+                "index_not_ready", "the head has no previous revision", "See `memcli index list`."
             )
         target = found
     else:

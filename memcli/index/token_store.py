@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -174,15 +174,14 @@ def _opened(path: Path) -> sqlite3.Connection | None:
     if not path.exists():
         return None
     try:
-        connection = open_to_write(path)
-        if user_version(connection) == STORE_VERSION:
-            return connection
+        with contextlib.closing(open_to_read(path)) as connection:
+            if user_version(connection) != STORE_VERSION:
+                return None
+        return open_to_write(path)
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
         return None
-    connection.close()
-    return None
 
 
 def _created(path: Path) -> sqlite3.Connection:
@@ -224,7 +223,10 @@ def stored_token_vectors(
     return found
 
 
-def _is_intact(count: int, codes: bytes, scales: bytes, checksum: int) -> bool:
+def _is_intact(count: Any, codes: Any, scales: Any, checksum: Any) -> bool:
+    """Whatever a damaged row may hold: SQLite keeps any type in any column."""
+    if not (isinstance(count, int) and isinstance(codes, bytes) and isinstance(scales, bytes)):
+        return False
     whole = count > 0 and len(scales) == 4 * count and len(codes) % count == 0
     return whole and zlib.crc32(scales, zlib.crc32(codes)) == checksum
 

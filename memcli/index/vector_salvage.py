@@ -12,17 +12,21 @@ from memcli.index.schema import SCHEMA_VERSION
 from memcli.index.vector_cache import CacheRow, is_intact, store_vectors
 
 _WINDOW = 100
+# How far to go on where not even the next rowid can be read.
+_MOST_BLIND = 100_000
 _ROWS = """
     SELECT input_hash, embedding_revision, vector, token_ids, checksum
     FROM search_vector_cache WHERE rowid BETWEEN ? AND ?
 """
+_NEXT = "SELECT min(rowid) FROM search_vector_cache WHERE rowid >= ?"
 
 
 def salvage_vectors(damaged: Path, fresh: sqlite3.Connection) -> None:
     """Copy every cached vector of ``damaged`` that can be read and is intact.
 
     Rows are read by stretches of rowids, so that one bad page costs only the
-    rows that are on it.
+    rows that are on it. Stretches without rows are leapt over: a rowid may be
+    damaged too, and as large as they get.
     """
     for rows in _stretches(damaged):
         store_vectors(fresh, rows)
@@ -33,9 +37,20 @@ def _stretches(damaged: Path) -> Iterator[list[CacheRow]]:
     with contextlib.suppress(sqlite3.Error), contextlib.closing(open_to_read(damaged)) as old:
         if user_version(old) != SCHEMA_VERSION:
             return
-        last = old.execute("SELECT max(rowid) FROM search_vector_cache").fetchone()[0] or 0
-        for start in range(1, last + 1, _WINDOW):
-            yield _readable(old, start, start + _WINDOW - 1)
+        start = 1
+        while (following := _following(old, start)) is not None:
+            yield _readable(old, following, following + _WINDOW - 1)
+            start = following + _WINDOW
+
+
+def _following(old: sqlite3.Connection, start: int) -> int | None:
+    """The first rowid from ``start``; where the tree cannot be walked, ``start`` itself,
+    for as long as there may be a row at all."""
+    try:
+        found: int | None = old.execute(_NEXT, (start,)).fetchone()[0]
+    except sqlite3.Error:
+        return start if start < _MOST_BLIND else None
+    return found
 
 
 def _readable(old: sqlite3.Connection, first: int, last: int) -> list[CacheRow]:

@@ -136,6 +136,13 @@ def create_local_memory(root: Path) -> Path:
     return _self_ignoring(root / LOCAL_MEMORY)
 
 
+def ignore_local_memory(root: Path) -> None:
+    """Let a ``.memcli.local/`` that somebody made ignore itself; a link is left alone."""
+    local = root / LOCAL_MEMORY
+    if local.is_dir() and not local.is_symlink():
+        _self_ignoring(local)
+
+
 def _self_ignoring(directory: Path) -> Path:
     ignore = directory / ".gitignore"
     try:

@@ -13,20 +13,19 @@ import hashlib
 import http.client
 import os
 import shutil
-import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
-from urllib.parse import urlsplit
+from typing import Any
 
 from memcli import __version__
-from memcli.errors import Conflict, Failure, InvalidInput
+from memcli.errors import Conflict, Failure
 from memcli.locations import private_directory, private_file, sync_directory
 from memcli.models.gguf_header import MAGIC
 from memcli.models.partial_file import PartialFile, PartNote
+from memcli.models.web_address import check_address, host_of, web_opener
 
 # Seconds that a connection may be silent before it counts as broken.
 TIMEOUT = 30.0
@@ -63,8 +62,8 @@ def download(
     attempt or how the server's file is not the wanted one, ``storage_full``,
     ``file_unwritable``; ``Conflict`` ``busy``; ``InvalidInput`` ``usage`` for a bad address.
     """
-    _check_address(wanted.url)
-    opener = _opener(environ or {})
+    check_address(wanted.url)
+    opener = web_opener(environ or {})
     with _lock(wanted.target):
         part = PartialFile(wanted.target)
         try:
@@ -221,52 +220,6 @@ def _finish(wanted: Download, part: PartialFile) -> str:
     return found
 
 
-def _check_address(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("https", "http") or not parts.hostname:
-        raise InvalidInput(
-            "usage", f"{url!r} is no http or https address", "Give --url https://..."
-        )
-
-
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Redirects are followed, but never from an encrypted connection to a plain one."""
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: Any,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        if req.type == "https" and urlsplit(newurl).scheme != "https":
-            raise urllib.error.URLError("it redirects to an unencrypted address")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _opener(environ: Mapping[str, str]) -> urllib.request.OpenerDirector:
-    """Only HTTP and HTTPS, through the proxies that the environment names."""
-    proxies = {}
-    for scheme in ("http", "https"):
-        name = f"{scheme}_proxy"
-        if address := environ.get(name) or environ.get(name.upper()):
-            proxies[scheme] = address
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(proxies),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
-        _SafeRedirects(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
 @contextlib.contextmanager
 def _lock(target: Path) -> Iterator[None]:
     """One download of a file at a time; the kernel frees the lock of a process that died."""
@@ -302,10 +255,6 @@ def _no_room(wanted: Download, reason: str) -> Failure:
     )
 
 
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]
-
-
 def _failure(wanted: Download, part: PartialFile, error: Exception) -> Failure:
     if isinstance(error, OSError) and error.errno in _FULL:
         return _no_room(wanted, "the disk is full")
@@ -331,12 +280,13 @@ def _failure(wanted: Download, part: PartialFile, error: Exception) -> Failure:
     ):
         reason = "the server does not answer"
     else:
-        reason = str(getattr(error, "reason", error)) or type(error).__name__
-    return Failure("download_failed", f"{_host(wanted.url)}: {reason}", hint)
+        cause = getattr(error, "reason", error)
+        reason = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    return Failure("download_failed", f"{host_of(wanted.url)}: {reason}", hint)
 
 
 def _wrong(wanted: Download, reason: str, response: Any = None, hint: str = "") -> Failure:
-    source = _host(response.url if response is not None else wanted.url)
+    source = host_of(response.url if response is not None else wanted.url)
     return Failure(
         "download_failed",
         f"{source}: {reason}",

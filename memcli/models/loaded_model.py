@@ -23,6 +23,8 @@ T = TypeVar("T")
 # Sequences longer than this are not made by memcli: 128 query tokens, a unit of
 # at most 480, and what metadata a larger model has room for.
 LONGEST_INPUT = 1024
+# Less has no room for a query, a path and some text beside the special tokens.
+LEAST_INPUT = 64
 # A forward pass shorter than this is quicker to start on one thread than to
 # divide, and does not suffer from busy neighbours.
 SINGLE_THREAD_TOKENS = 48
@@ -103,6 +105,13 @@ class LoadedModel:
         trained = int(lib.llama_model_n_ctx_train(self._model))
         limits = (self.profile.max_tokens, trained, LONGEST_INPUT)
         self.max_tokens = min(limit for limit in limits if limit > 0)
+        if self.max_tokens < LEAST_INPUT:
+            raise NotReady(
+                "model_unsuitable",
+                f"{self.profile.file.name} takes {self.max_tokens} tokens at once; "
+                f"memcli needs {LEAST_INPUT}",
+                "Choose a model with a longer input.",
+            )
         self.outputs = (
             max(1, int(lib.llama_model_n_cls_out(self._model)))
             if self.profile.pooling == "rank"

@@ -125,7 +125,7 @@ def _find(name: str, role: Role, profiles: Mapping[str, ModelProfile]) -> ModelP
                 "Choose a model of the right role.",
             )
         return found
-    if name.endswith(".gguf"):
+    if name.lower().endswith(".gguf"):
         file = Path(name).expanduser().absolute()
         return ModelProfile(
             name=file.stem,

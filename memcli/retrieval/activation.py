@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memcli.configuration import Limits as ActivationLimits
 from memcli.index.unit import Locator
+
+__all__ = [
+    "CHAIN",
+    "Activation",
+    "ActivationFault",
+    "ActivationLimits",
+    "Candidate",
+    "Counts",
+    "Notice",
+]
 
 CHAIN = "agent_activation.v2"
 
@@ -48,20 +59,6 @@ class Candidate:
     final_score: float | None
     exclusion_reason: str | None
     action: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ActivationLimits:
-    """The limits in force; a project may lower those of the design, never raise them."""
-
-    lexical: int = 60
-    vector: int = 60
-    fused: int = 40
-    reranked: int = 24
-    fragments: int = 12
-    per_resource: int = 2
-    tokens: int = 2400
-    deadline_seconds: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,5 +266,8 @@ def _query_notices(encoded: EncodedQuery) -> list[Notice]:
     if not encoded.shortened:
         return []
     return [
-        Notice("query_shortened", "the models read only the first 128 tokens of the query"),
+        Notice(
+            "query_shortened",
+            f"the models read only the first {len(encoded.token_ids)} tokens of the query",
+        ),
     ]

@@ -227,3 +227,61 @@ def test_cross_encoder_by_path_reranks_and_the_answer_says_so(memcli: Run, tmp_p
         (e for e in done.document["candidates"] if e["rerank_rank"]), key=lambda e: e["rerank_rank"]
     )
     assert [e["rerank_score"] for e in ranked] == sorted(scores, reverse=True)
+
+
+def test_no_output_of_any_command_carries_control_sequences_to_a_terminal(
+    odd_project: tuple[Run, Path], built_project: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    _, root = odd_project
+    (root / "memcli.toml").write_text(
+        'id = "small"\n[[source]]\nscope = "project"\nroot = "."\n'
+        'include = ["\\u001b]0;pwned\\u0007*.md"]\n'
+    )
+    env = {**built_project[1], "MEMCLI_HOME": str(tmp_path / "c"), "TERM": "xterm-256color"}
+    env["NO_COLOR"] = env["MEMCLI_NO_LINKS"] = "1"
+    for arguments in (
+        ("activate", "close with markup"),
+        ("activate", "close with markup", "--format", "markdown"),
+        ("activate", "close with markup", "--format", "xml"),
+        ("activate", "close with markup", "--json"),
+        ("activate", "close with markup", "--explain"),
+        ("memory", "list"),
+        ("head", "show"),
+        ("status",),
+        ("why", "close with markup", "docs/markup.md"),
+    ):
+        shown = in_terminal(list(arguments), root, env).decode()
+        assert "\x1b" not in shown, arguments
+        assert "\x9b" not in shown, arguments
+        assert "\x07" not in shown, arguments
+
+
+def test_queries_takes_no_option_that_it_would_ignore(memcli: Run) -> None:
+    for option in (("--state", "x"), ("--state-out", "x"), ("--format", "xml")):
+        done = memcli("activate", "--queries", "-", *option, given=b'"roll back"\n')
+        assert done.status == 2
+
+
+def test_an_answer_is_printed_even_if_its_state_cannot_be_written(
+    memcli: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "no-such-folder" / "state.json"
+    done = memcli("activate", "roll back a deploy", "--state-out", str(out))
+    assert done.status == 1
+    assert done.out.startswith("1. docs/rollback.md")
+    assert "file_unwritable" in done.err
+
+
+def test_why_past_its_deadline_says_so(memcli: Run) -> None:
+    env = {"MEMCLI_LIMIT_DEADLINE_SECONDS": "0.01"}
+    done = memcli("why", "roll back", "docs/rollback.md", "--json", env=env)
+    assert done.status == 1
+    assert done.error["code"] == "activation_deadline"
+
+
+def test_a_revision_can_be_kept_and_let_go(own_memcli: tuple[Run, Path]) -> None:
+    run, _ = own_memcli
+    head = run("head", "show", "--json").document["head"]
+    assert run("index", "keep", head, "--json").document["kept"] is True
+    assert run("index", "list", "--json").document["revisions"][0]["kept"] is True
+    assert run("index", "keep", head, "--undo", "--json").document["kept"] is False

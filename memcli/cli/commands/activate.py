@@ -103,6 +103,12 @@ def command(
         if queries is not None:
             raise InvalidInput("usage", "--open needs one query; --queries has many")
         editor_of(invocation.environment.environ)
+    if queries is not None and (state or state_out or format_):
+        raise InvalidInput(
+            "usage",
+            "--queries takes no --state, --state-out or --format: its answers are NDJSON",
+            "Ask one query for those.",
+        )
     memcli = invocation.open(
         **{
             "models.embedder": embedder,
@@ -123,9 +129,9 @@ def command(
         given = _query(invocation, query or "")
         before = _read(invocation, state) if state else None
         answer = memcli.activate_memory(given, state=before)
+        _print(invocation, memcli, answer, _format(invocation, format_), explain)
         if state_out:
             memcli.write_state(answer, _resolved(invocation, state_out))
-        _print(invocation, memcli, answer, _format(invocation, format_), explain)
         _fail_if_empty(answer, fail_empty)
         if open_ is not None:
             _open(invocation, memcli, answer, open_)
@@ -188,9 +194,9 @@ def _print(
         display.document(answer.document(explain=explain))
         return
     if form is Format.MARKDOWN:
-        display.raw(as_markdown(answer.activation))
+        display.corpus_text(as_markdown(answer.activation))
     elif form is Format.XML:
-        display.raw(as_xml(answer.activation))
+        display.corpus_text(as_xml(answer.activation))
     else:
         display.lines(fragment_lines(display, answer, _linked_files(invocation, memcli, answer)))
         if explain:
@@ -227,14 +233,20 @@ def _many(
     from memcli.cli.display import json_bytes
 
     empty = failed = 0
+    warned: set[str] = set()
     for number, given in _query_lines(invocation, source):
         try:
             answer = memcli.activate_memory(given(), state=None)
             document = answer.document(explain=explain)
+            for warning in answer.warnings:
+                if warning not in warned:
+                    invocation.display.warning(warning)
+                warned.add(warning)
             empty += not answer.activation.fragments
         except MemcliError as error:
             failed += 1
             document = {
+                "schema": "memcli.activate.error.v1",
                 "line": number,
                 "error": {"code": error.code, "message": error.message, "hint": error.hint},
             }

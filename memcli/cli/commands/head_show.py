@@ -9,6 +9,7 @@ Examples:
 from __future__ import annotations
 
 from memcli.cli.options import Invocation
+from memcli.cli.safe_text import safe_line
 
 
 def command(invocation: Invocation) -> None:
@@ -18,4 +19,4 @@ def command(invocation: Invocation) -> None:
     if display.json:
         display.document(head.document())
         return
-    display.lines(f"{name:<15} {value}" for name, value in head.rows())
+    display.lines(f"{name:<15} {safe_line(value)}" for name, value in head.rows())

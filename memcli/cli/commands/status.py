@@ -9,6 +9,7 @@ Examples:
 from __future__ import annotations
 
 from memcli.cli.options import Invocation
+from memcli.cli.safe_text import safe_line
 
 
 def command(invocation: Invocation) -> None:
@@ -20,7 +21,7 @@ def command(invocation: Invocation) -> None:
         return
     for section, rows in status.sections():
         display.lines([display.style(section, "heading")])
-        display.lines(f"  {name:<15} {value}" for name, value in rows)
+        display.lines(f"  {name:<15} {safe_line(value)}" for name, value in rows)
     for warning in status.warnings:
         display.warning(warning)
     if status.next_command:
