@@ -12,7 +12,13 @@ _VERBOSE = ("-v", "--verbose")
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the real process and give its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return 130  # It came while the first modules were imported.
+
+
+def _run(given: "list[str]") -> int:
     if not given or given[0] in _HELP:
         return _print(overview(), 0 if given else 2)
     if "--version" in given and all(each in ("--version", *_VERBOSE) for each in given):

@@ -184,7 +184,9 @@ class LoadedModel:
 
     @property
     def begin(self) -> list[int]:
-        """The ids that open a sequence: ``<s>`` or ``[CLS]``, where the model has one."""
+        """The ids that open a sequence: ``<s>`` or ``[CLS]``, where the file asks for one."""
+        if not native().llama_vocab_get_add_bos(self._vocabulary):
+            return []
         return self._one(native().llama_vocab_bos)
 
     @property
