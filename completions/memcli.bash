@@ -24,7 +24,7 @@ _memcli_paths() {
 
 _memcli_is_command() {
     case "$1/$2" in
-        /init | /index | /head | /activate | /why | /status | /memory | /runs | /case | /report | /export | /models | /clear | /forget | /config | /doctor | /completion | index/build | index/list | head/show | head/swap | memory/list | memory/show | runs/list | runs/show | runs/diff | runs/pin | runs/unpin | runs/delete | case/create | case/list | case/show | case/resolve | case/next | case/delete | models/list | models/add | models/use | models/pull | models/verify | config/show) return 0 ;;
+        /init | /index | /head | /activate | /why | /status | /memory | /runs | /case | /report | /export | /models | /clear | /forget | /config | /doctor | /completion | index/build | index/list | index/keep | head/show | head/swap | memory/list | memory/show | runs/list | runs/show | runs/diff | runs/pin | runs/unpin | runs/delete | case/create | case/list | case/show | case/resolve | case/next | case/delete | models/list | models/add | models/use | models/pull | models/verify | config/show) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -41,6 +41,7 @@ _memcli_options() {
         'init' | 'runs delete' | 'case delete' | 'forget') _memcli_choose --dry-run -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'index build') _memcli_choose --no-swap --force --keep --no-wait --watch --embedder --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'index list' | 'head show' | 'status' | 'runs diff' | 'runs pin' | 'runs unpin' | 'case next' | 'doctor' | 'completion') _memcli_choose -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
+        'index keep') _memcli_choose --undo -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'head swap') _memcli_choose --previous -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'activate') _memcli_choose --state --state-out --build --explain --format --queries --open --fail-empty --no-record --embedder --reranker --threads --gpu -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
         'why') _memcli_choose --reranker -C --project --json -q --quiet -v --verbose --no-color --no-input --yes -h --help ;;
@@ -67,10 +68,10 @@ _memcli_options() {
 
 _memcli_value() {
     case "$1 $2" in
-        *' -C' | *' --project' | 'export --out') _memcli_paths -d ;;
+        *' -C' | *' --project') _memcli_paths -d ;;
         'index build --embedder' | 'activate --embedder' | 'config show --embedder') _memcli_known embedders; _memcli_paths -f ;;
         'index build --gpu' | 'activate --gpu' | 'models add --gpu' | 'models pull --gpu' | 'models verify --gpu' | 'config show --gpu') _memcli_choose auto off require ;;
-        'activate --state' | 'activate --state-out' | 'activate --queries' | 'report --csv' | 'report --html') _memcli_paths -f ;;
+        'activate --state' | 'activate --state-out' | 'activate --queries' | 'report --csv' | 'report --html' | 'export --out') _memcli_paths -f ;;
         'activate --format') _memcli_choose text json markdown xml ;;
         'activate --reranker' | 'why --reranker' | 'config show --reranker') _memcli_known rerankers; _memcli_paths -f ;;
         'runs list --status') _memcli_choose running succeeded failed ;;
@@ -85,18 +86,21 @@ _memcli_value() {
 _memcli_argument() {
     case "$1 $2" in
         ' 1') _memcli_choose init index head activate why status memory runs case report export models clear forget config doctor completion ;;
-        'index 1') _memcli_choose build list ;;
+        'index 1') _memcli_choose build list keep ;;
         'head 1') _memcli_choose show swap ;;
         'memory 1') _memcli_choose list show ;;
         'runs 1') _memcli_choose list show diff pin unpin delete ;;
         'config 1') _memcli_choose show ;;
         'models 1') _memcli_choose list add use pull verify ;;
         'case 1') _memcli_choose create list show resolve next delete ;;
-        'head swap 1') _memcli_known revisions ;;
+        'index keep 1' | 'head swap 1') _memcli_known revisions ;;
         'why 2' | 'memory show 1') _memcli_known resources ;;
         'runs show 1' | 'runs diff 1' | 'runs diff 2' | 'runs pin 1' | 'runs unpin 1' | 'runs delete 1' | 'case create '*) _memcli_known runs ;;
-        'case show 1' | 'case resolve 1' | 'case delete 1' | 'report '* | 'export '*) _memcli_known cases ;;
+        'case show 1' | 'case resolve 1' | 'case delete 1' | 'export '*) _memcli_known cases ;;
+        'report '*) _memcli_known cases; _memcli_paths -f ;;
         'models add 2') _memcli_paths -f ;;
+        'models use 1' | 'models verify 1') _memcli_known models ;;
+        'models pull 1') _memcli_known pullable ;;
         'forget 1') _memcli_known projects ;;
         'completion 1') _memcli_choose bash zsh fish powershell ;;
     esac

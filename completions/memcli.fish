@@ -68,6 +68,7 @@ set -g __memcli_commands \
     '/completion' \
     'index/build' \
     'index/list' \
+    'index/keep' \
     'head/show' \
     'head/swap' \
     'memory/list' \
@@ -170,6 +171,7 @@ complete -c memcli -n "__memcli_is ''" -l version -d 'Show the version.'
 
 complete -c memcli -n "__memcli_is index 1" -a build -d 'Index the project\'s memory and move the head to it.'
 complete -c memcli -n "__memcli_is index 1" -a list -d 'List the revisions of the index.'
+complete -c memcli -n "__memcli_is index 1" -a keep -d 'Keep a revision from being pruned.'
 
 complete -c memcli -n "__memcli_is head 1" -a show -d 'Show the revision that queries use.'
 complete -c memcli -n "__memcli_is head 1" -a swap -d 'Move the head to another ready revision.'
@@ -214,7 +216,7 @@ complete -c memcli -n "__memcli_is 'index build'" -l force -d 'Build even if an 
 complete -c memcli -n "__memcli_is 'index build'" -l keep -d 'Never prune this revision.'
 complete -c memcli -n "__memcli_is 'index build'" -l no-wait -d 'Exit 5 when another build is running.'
 complete -c memcli -n "__memcli_is 'index build'" -l watch -d 'Go on, and build again as files change.'
-complete -c memcli -n "__memcli_is 'index build'" -l embedder -r -F -a '(__memcli_known embedders)' -d 'Profile or .gguf file.'
+complete -c memcli -n "__memcli_is 'index build'" -l embedder -r -k -a '(__memcli_known embedders)' -F -d 'Profile or .gguf file.'
 complete -c memcli -n "__memcli_is 'index build'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
 complete -c memcli -n "__memcli_is 'index build'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
 complete -c memcli -n "__memcli_is 'index build'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
@@ -234,6 +236,17 @@ complete -c memcli -n "__memcli_is 'index list'" -l no-color -d 'No colour.'
 complete -c memcli -n "__memcli_is 'index list'" -l no-input -d 'Never ask anything.'
 complete -c memcli -n "__memcli_is 'index list'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'index list'" -s h -l help -d 'Show this message and exit.'
+
+complete -c memcli -n "__memcli_is 'index keep'" -l undo -d 'Let builds prune it again.'
+complete -c memcli -n "__memcli_is 'index keep'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'index keep'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'index keep'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'index keep'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'index keep'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'index keep'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'index keep'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'index keep'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'index keep' 1" -k -a '(__memcli_known revisions)'
 
 complete -c memcli -n "__memcli_is 'head show'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
 complete -c memcli -n "__memcli_is 'head show'" -l json -d 'Print one JSON document.'
@@ -264,8 +277,8 @@ complete -c memcli -n "__memcli_is 'activate'" -l queries -r -F -d 'Many queries
 complete -c memcli -n "__memcli_is 'activate'" -l open -x -d 'Open fragment N at its line.'
 complete -c memcli -n "__memcli_is 'activate'" -l fail-empty -d 'Exit 1 when nothing is returned.'
 complete -c memcli -n "__memcli_is 'activate'" -l no-record -d 'Store no Retrieval Run.'
-complete -c memcli -n "__memcli_is 'activate'" -l embedder -r -F -a '(__memcli_known embedders)' -d 'Profile or .gguf for --build.'
-complete -c memcli -n "__memcli_is 'activate'" -l reranker -r -F -a '(__memcli_known rerankers)' -d 'late_interaction, a profile or a .gguf.'
+complete -c memcli -n "__memcli_is 'activate'" -l embedder -r -k -a '(__memcli_known embedders)' -F -d 'Profile or .gguf for --build.'
+complete -c memcli -n "__memcli_is 'activate'" -l reranker -r -k -a '(__memcli_known rerankers)' -F -d 'late_interaction, a profile or a .gguf.'
 complete -c memcli -n "__memcli_is 'activate'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
 complete -c memcli -n "__memcli_is 'activate'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
 complete -c memcli -n "__memcli_is 'activate'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
@@ -277,7 +290,7 @@ complete -c memcli -n "__memcli_is 'activate'" -l no-input -d 'Never ask anythin
 complete -c memcli -n "__memcli_is 'activate'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'activate'" -s h -l help -d 'Show this message and exit.'
 
-complete -c memcli -n "__memcli_is 'why'" -l reranker -r -F -a '(__memcli_known rerankers)' -d 'late_interaction, a profile or a .gguf.'
+complete -c memcli -n "__memcli_is 'why'" -l reranker -r -k -a '(__memcli_known rerankers)' -F -d 'late_interaction, a profile or a .gguf.'
 complete -c memcli -n "__memcli_is 'why'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
 complete -c memcli -n "__memcli_is 'why'" -l json -d 'Print one JSON document.'
 complete -c memcli -n "__memcli_is 'why'" -s q -l quiet -d 'Results and errors only.'
@@ -465,9 +478,9 @@ complete -c memcli -n "__memcli_is 'report'" -l no-color -d 'No colour.'
 complete -c memcli -n "__memcli_is 'report'" -l no-input -d 'Never ask anything.'
 complete -c memcli -n "__memcli_is 'report'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'report'" -s h -l help -d 'Show this message and exit.'
-complete -c memcli -n "__memcli_is 'report' 1+" -k -a '(__memcli_known cases)'
+complete -c memcli -n "__memcli_is 'report' 1+" -k -a '(__memcli_known cases)' -F
 
-complete -c memcli -n "__memcli_is 'export'" -l out -x -a '(__fish_complete_directories)' -d 'Where to write.'
+complete -c memcli -n "__memcli_is 'export'" -l out -r -F -d 'Where to write.'
 complete -c memcli -n "__memcli_is 'export'" -l all-projects -d 'Cases of every project.'
 complete -c memcli -n "__memcli_is 'export'" -l fixture-only -d 'Write no report.'
 complete -c memcli -n "__memcli_is 'export'" -l report-only -d 'Write no fixture.'
@@ -521,6 +534,7 @@ complete -c memcli -n "__memcli_is 'models use'" -l no-color -d 'No colour.'
 complete -c memcli -n "__memcli_is 'models use'" -l no-input -d 'Never ask anything.'
 complete -c memcli -n "__memcli_is 'models use'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'models use'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'models use' 1" -k -a '(__memcli_known models)'
 
 complete -c memcli -n "__memcli_is 'models pull'" -l url -x -d 'Another source of the same file.'
 complete -c memcli -n "__memcli_is 'models pull'" -l sha256 -x -d 'The digest that the file must have.'
@@ -535,6 +549,7 @@ complete -c memcli -n "__memcli_is 'models pull'" -l no-color -d 'No colour.'
 complete -c memcli -n "__memcli_is 'models pull'" -l no-input -d 'Never ask anything.'
 complete -c memcli -n "__memcli_is 'models pull'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'models pull'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'models pull' 1" -k -a '(__memcli_known pullable)'
 
 complete -c memcli -n "__memcli_is 'models verify'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
 complete -c memcli -n "__memcli_is 'models verify'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
@@ -546,6 +561,7 @@ complete -c memcli -n "__memcli_is 'models verify'" -l no-color -d 'No colour.'
 complete -c memcli -n "__memcli_is 'models verify'" -l no-input -d 'Never ask anything.'
 complete -c memcli -n "__memcli_is 'models verify'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'models verify'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'models verify' 1" -k -a '(__memcli_known models)'
 
 complete -c memcli -n "__memcli_is 'clear'" -l all-projects -d 'Clear every project\'s Runs.'
 complete -c memcli -n "__memcli_is 'clear'" -l dry-run -d 'Only say what would be deleted.'
@@ -559,7 +575,7 @@ complete -c memcli -n "__memcli_is 'clear'" -l yes -d 'Answer yes to every quest
 complete -c memcli -n "__memcli_is 'clear'" -s h -l help -d 'Show this message and exit.'
 
 complete -c memcli -n "__memcli_is 'forget'" -l dry-run -d 'Only say what would be deleted.'
-complete -c memcli -n "__memcli_is 'forget'" -s C -l project -x -k -a '(__memcli_known projects)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'forget'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
 complete -c memcli -n "__memcli_is 'forget'" -l json -d 'Print one JSON document.'
 complete -c memcli -n "__memcli_is 'forget'" -s q -l quiet -d 'Results and errors only.'
 complete -c memcli -n "__memcli_is 'forget'" -s v -l verbose -d 'Say more.'
@@ -569,8 +585,8 @@ complete -c memcli -n "__memcli_is 'forget'" -l yes -d 'Answer yes to every ques
 complete -c memcli -n "__memcli_is 'forget'" -s h -l help -d 'Show this message and exit.'
 complete -c memcli -n "__memcli_is 'forget' 1" -k -a '(__memcli_known projects)'
 
-complete -c memcli -n "__memcli_is 'config show'" -l embedder -r -F -a '(__memcli_known embedders)' -d 'Profile or .gguf file.'
-complete -c memcli -n "__memcli_is 'config show'" -l reranker -r -F -a '(__memcli_known rerankers)' -d 'late_interaction, a profile or a .gguf.'
+complete -c memcli -n "__memcli_is 'config show'" -l embedder -r -k -a '(__memcli_known embedders)' -F -d 'Profile or .gguf file.'
+complete -c memcli -n "__memcli_is 'config show'" -l reranker -r -k -a '(__memcli_known rerankers)' -F -d 'late_interaction, a profile or a .gguf.'
 complete -c memcli -n "__memcli_is 'config show'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
 complete -c memcli -n "__memcli_is 'config show'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
 complete -c memcli -n "__memcli_is 'config show'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'

@@ -44,6 +44,7 @@ $global:memcliCommands['index'] = @{
     Words = [ordered]@{
         'build' = 'Index the project''s memory and move the head to it.'
         'list' = 'List the revisions of the index.'
+        'keep' = 'Keep a revision from being pruned.'
     }
     Options = @(
         @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
@@ -287,6 +288,29 @@ $global:memcliCommands['index list'] = @{
         @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
     )
     Arguments = @(
+    )
+    Endless = $false
+}
+$global:memcliCommands['index keep'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--undo'; Help = 'Let builds prune it again.'; Takes = $null }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = 'revisions'; Files = $false }
     )
     Endless = $false
 }
@@ -761,7 +785,7 @@ $global:memcliCommands['report'] = @{
         @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
     )
     Arguments = @(
-        @{ Choices = @(); Kind = 'cases'; Files = $false }
+        @{ Choices = @(); Kind = 'cases'; Files = $true }
     )
     Endless = $true
 }
@@ -866,7 +890,7 @@ $global:memcliCommands['models use'] = @{
         @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
     )
     Arguments = @(
-        @{ Choices = @(); Kind = ''; Files = $false }
+        @{ Choices = @(); Kind = 'models'; Files = $false }
     )
     Endless = $false
 }
@@ -893,7 +917,7 @@ $global:memcliCommands['models pull'] = @{
         @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
     )
     Arguments = @(
-        @{ Choices = @(); Kind = ''; Files = $false }
+        @{ Choices = @(); Kind = 'pullable'; Files = $false }
     )
     Endless = $false
 }
@@ -917,7 +941,7 @@ $global:memcliCommands['models verify'] = @{
         @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
     )
     Arguments = @(
-        @{ Choices = @(); Kind = ''; Files = $false }
+        @{ Choices = @(); Kind = 'models'; Files = $false }
     )
     Endless = $false
 }
@@ -949,8 +973,8 @@ $global:memcliCommands['forget'] = @{
     }
     Options = @(
         @{ Name = '--dry-run'; Help = 'Only say what would be deleted.'; Takes = $null }
-        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = 'projects'; Files = $false } }
-        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = 'projects'; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
         @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
         @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
         @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }

@@ -15,6 +15,7 @@ from memcli.errors import Failure
 if TYPE_CHECKING:
     from memcli.cli.options import Invocation
     from memcli.facade import Memcli
+    from memcli.facade.run_views import RunView
     from memcli.index.unit import Locator
 
 # How an editor is told the line, by the name of its program; all others get `+line file`.
@@ -111,6 +112,25 @@ def open_fragment(
         ) from error
     if status:
         raise Failure("editor_failed", f"the editor {editor[0]!r} ended with status {status}")
+
+
+def open_fragment_of_run(
+    invocation: Invocation, memcli: Memcli, view: RunView, number: int
+) -> None:
+    """The same for a stored Run of this project: its file as it is now, at the line of then.
+
+    Raises as ``open_fragment``, and ``Failure`` ``file_not_found`` for another
+    project's Run, whose files this project does not know.
+    """
+    run = view.run
+    if view.other_project:
+        raise Failure(
+            "file_not_found",
+            f"run {run.run_id} is of another project: {view.other_project}",
+            f"Run it there: memcli -C {shlex.quote(run.project_root or 'DIR')} "
+            f"runs show {run.run_id} --open {number}",
+        )
+    open_fragment(invocation, memcli, run.revision_id, view.detail.candidates, number)
 
 
 @contextmanager

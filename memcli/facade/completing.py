@@ -83,10 +83,30 @@ def _projects(memcli: Memcli, beginning: str) -> Words:
 
 def _embedders(memcli: Memcli, beginning: str) -> Words:
     yield "bundled", "comes with memcli"
+    yield from _profiles(memcli, "embed")
 
 
 def _rerankers(memcli: Memcli, beginning: str) -> Words:
     yield "late_interaction", "built in"
+    yield from _profiles(memcli, "rerank")
+
+
+def _models(memcli: Memcli, beginning: str) -> Words:
+    yield from _embedders(memcli, beginning)
+    yield from _rerankers(memcli, beginning)
+
+
+def _profiles(memcli: Memcli, role: str) -> Words:
+    for name, profile in sorted(memcli.known_profiles.items()):
+        if profile.role == role:
+            yield name, f"{role}, {profile.file.name}"
+
+
+def _pullable(memcli: Memcli, beginning: str) -> Words:
+    from memcli.models.model_registry import REGISTRY
+
+    for each in REGISTRY:
+        yield each.name, f"{each.role}, {each.licence}"
 
 
 _KINDS: Mapping[str, Callable[[Memcli, str], Words]] = {
@@ -97,4 +117,6 @@ _KINDS: Mapping[str, Callable[[Memcli, str], Words]] = {
     "projects": _projects,
     "embedders": _embedders,
     "rerankers": _rerankers,
+    "models": _models,
+    "pullable": _pullable,
 }

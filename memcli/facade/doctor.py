@@ -15,7 +15,7 @@ from memcli.facade.doctor_stores import history_findings, index_findings
 from memcli.facade.findings import BROKEN, OK, WARN, Finding
 from memcli.facade.surroundings import Surroundings
 from memcli.history.store import HistoryStore
-from memcli.locations import central_home
+from memcli.locations import central_home, config_directory
 from memcli.memory.identity import resolve_identity
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def diagnose(open_project: Callable[[], Memcli], surroundings: Surroundings) -> 
     try:
         memcli = open_project()
     except MemcliError as error:
-        findings.append(Finding("project", "configuration", BROKEN, error.message, error.hint))
+        # A home directory is no project, and nothing is wrong with that.
+        state = WARN if error.code == "project_refused" else BROKEN
+        findings.append(Finding("project", "configuration", state, error.message, error.hint))
     history = HistoryStore(central_home(surroundings.environ), surroundings.now)
     directory: Path | None = None
     if memcli is not None:
@@ -86,8 +88,9 @@ def diagnose(open_project: Callable[[], Memcli], surroundings: Surroundings) -> 
             findings += _examined("index", lambda: index_findings(project.storage, heads.append))
         findings += _examined("models", lambda: model_findings(project, heads))
     findings += _examined("history", lambda: history_findings(history))
+    profiles = config_directory(surroundings.environ) / "models"
     findings += _examined(
-        "files", lambda: file_findings(history.home, directory, surroundings.now())
+        "files", lambda: file_findings(history.home, profiles, directory, surroundings.now())
     )
     if memcli is not None:
         memcli.close()

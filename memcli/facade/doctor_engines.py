@@ -95,8 +95,25 @@ def model_findings(memcli: Memcli, heads: Sequence[RevisionInfo]) -> Iterator[Fi
         repair = "python -m pip install --force-reinstall --no-deps memcli"
         yield Finding("models", "bundled", BROKEN, error.message, repair)
     yield from _configured(memcli)
+    yield from _profiles(memcli)
     for head in heads:
         yield from _head_embedder(memcli, head)
+
+
+def _profiles(memcli: Memcli) -> Iterator[Finding]:
+    """The user's own profiles, used here or not; `models verify` proves them one by one."""
+    for name, error in memcli.broken_profiles.items():
+        repair = error.hint or f"memcli models add {name} FILE.gguf"
+        yield Finding("models", f"profile {name}", WARN, error.message, repair)
+    for name, stored in memcli.profile_store.load().profiles.items():
+        file = stored.profile.file
+        if stored.is_in_place:
+            yield Finding("models", f"profile {name}", OK, f"{stored.profile.role}, {file}")
+        else:
+            message = f"{file} is not the file that was added"
+            yield Finding(
+                "models", f"profile {name}", WARN, message, f"memcli models verify {name}"
+            )
 
 
 def _configured(memcli: Memcli) -> Iterator[Finding]:

@@ -21,15 +21,20 @@ LITTLE_ROOM = 1_000_000_000
 NO_ROOM = 50_000_000
 
 
-def file_findings(home: Path, storage: Path | None, now: datetime) -> Iterator[Finding]:
-    """``home`` is the central store's directory, ``storage`` the project's; both may be missing."""
-    for name, directory in (("central store", home), ("project", storage)):
-        if directory is None:
-            continue
-        if directory.is_dir():
+def file_findings(
+    home: Path, profiles: Path, storage: Path | None, now: datetime
+) -> Iterator[Finding]:
+    """``home`` is the central store's directory, ``profiles`` that of the user's model
+    profiles, ``storage`` the project's; any may be missing."""
+    for name, directory in (
+        ("central store", home), ("model profiles", profiles), ("project", storage),
+    ):  # fmt: skip
+        if directory is not None and directory.is_dir():
             yield from _rights(name, directory)
             yield from _left_over(name, directory, now)
-        yield room(name, directory, _free(directory))
+    yield room("central store", home, _free(home))
+    if storage is not None:
+        yield room("project", storage, _free(storage))
     if storage is not None and storage.is_dir() and not (storage / ".gitignore").exists():
         message = f"{storage / '.gitignore'} is missing: git would see the index"
         yield Finding("files", "git", WARN, message, "memcli index build")

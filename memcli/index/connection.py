@@ -22,7 +22,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     there is a log to be read, it is told that the file is immutable.
     """
     refuse_link(path)
-    writable = os.access(path.parent, os.W_OK)
+    effective = os.access in os.supports_effective_ids
+    writable = os.access(path.parent, os.W_OK, effective_ids=effective)
     immutable = "" if writable or _has_log(path) else "&immutable=1"
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro{immutable}",

@@ -150,7 +150,7 @@ def _changed_files(base: str, rows: Sequence[Row]) -> list[str]:
 def _is_changed(path: str, size: int, mtime: int) -> bool:
     # A change of rights leaves no trace in size and time: trying tells.
     if size == UNREADABLE_SIZE:
-        return os.access(path, os.R_OK)
+        return os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
     # A link that was not followed is recorded itself, not what it leads to.
     try:
         status = os.lstat(path)

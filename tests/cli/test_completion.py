@@ -108,6 +108,9 @@ def test_it_knows_runs_cases_revisions_paths_projects_and_models(
     assert "small" in first_words(memcli("completion", "words", "projects").out)
     assert "bundled" in first_words(memcli("completion", "words", "embedders").out)
     assert "late_interaction" in first_words(memcli("completion", "words", "rerankers").out)
+    models = first_words(memcli("completion", "words", "models").out)
+    assert {"bundled", "late_interaction"} <= set(models)
+    assert len(first_words(memcli("completion", "words", "pullable").out)) > 2
 
 
 def test_it_is_asked_about_the_project_that_the_line_names(
@@ -172,7 +175,7 @@ def test_a_key_press_imports_no_model_and_no_command_line(
     built_project: tuple[Path, dict[str, str]],
 ) -> None:
     root, env = built_project
-    for kind in ("runs", "cases", "revisions", "resources", "embedders"):
+    for kind in ("runs", "cases", "revisions", "resources", "models", "pullable"):
         done = subprocess.run(
             [sys.executable, "-X", "importtime", "-m", "memcli", "completion", "words", kind],
             capture_output=True,

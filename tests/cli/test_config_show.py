@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +141,23 @@ def test_a_flag_of_the_wrong_kind_is_an_error_that_names_the_flag(bench: Bench) 
     assert "--gpu" in printed.error["message"]
     printed = bench.run("config", "show", "--json", env={"MEMCLI_GPU": "atuo"})
     assert "MEMCLI_GPU" in printed.error["message"]
+
+
+@pytest.mark.parametrize(
+    "command", [("config", "show"), ("init", "--dry-run"), ("completion", "bash")]
+)
+def test_none_of_it_loads_a_model_or_numpy(
+    built_project: tuple[Path, dict[str, str]], command: tuple[str, ...]
+) -> None:
+    """F35."""
+    root, env = built_project
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "memcli", *command],
+        capture_output=True,
+        text=True,
+        env=env,
+        cwd=root,
+    )
+    assert done.returncode == 0
+    loaded = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert not loaded & {"numpy", "llama_cpp", "sqlite_utils", "rich", "watchfiles"}

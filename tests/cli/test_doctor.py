@@ -303,6 +303,29 @@ def test_models_that_do_not_serve_are_named_with_the_reason(bench: Bench, tmp_pa
     assert "tiny, SHA-256" in findings(printed, "ok")["models/reranker"]["message"]
 
 
+def test_a_profile_that_cannot_be_read_or_whose_file_is_gone_is_a_warning(
+    bench: Bench, tmp_path: Path
+) -> None:
+    model = tmp_path / "copy.gguf"
+    shutil.copyfile(BUNDLED_EMBEDDER.file, model)
+    added = bench.run("models", "add", "mine", str(model))
+    assert added.status == 0, added.err
+    assert findings(bench.run("doctor", "--json"), "ok")["models/profile mine"]
+    model.write_bytes(b"GGUF")
+    (bench.base / "config/models/torn.toml").write_text("role = \n")
+    (bench.base / "config/models/torn.toml").chmod(0o600)
+    warnings = findings(bench.run("doctor", "--json"), "warn")
+    assert warnings["models/profile mine"]["repair"] == "memcli models verify mine"
+    assert "torn" in warnings["models/profile torn"]["message"]
+
+
+def test_in_a_home_directory_there_is_no_project_and_nothing_is_broken(bench: Bench) -> None:
+    printed = bench.run("doctor", "--json", cwd=bench.base)
+    assert printed.status == 0
+    assert findings(printed, "warn")["project/configuration"]["repair"]
+    assert "history/integrity" in findings(printed, "ok")
+
+
 def test_doctor_works_as_a_process_and_closes_its_pipe_quietly(
     built_project: tuple[Path, dict[str, str]], memcli: Callable[..., Any]
 ) -> None:

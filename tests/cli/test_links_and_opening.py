@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -11,8 +12,10 @@ import pytest
 from cli.project_support import Terminal
 from conftest_types import Run
 
+from memcli.cli.environment import process_environment
 from memcli.cli.links import address, knows_links
-from memcli.cli.opening import editor_command, editor_of
+from memcli.cli.opening import editor_command, editor_of, open_fragment_of_run
+from memcli.cli.options import GlobalValues, Invocation
 from memcli.errors import Failure
 
 QUERY = "how do I roll back a bad deploy?"
@@ -259,3 +262,34 @@ def test_ctrl_c_belongs_to_the_editor_while_it_runs(
     terminal.type("\x03")
     assert terminal.status() == 0
     assert b"caught" in terminal.shown
+
+
+def test_a_stored_run_opens_its_fragment_too_and_another_projects_run_says_where(
+    own_memcli: tuple[Run, Path], editor: Path, tmp_path: Path
+) -> None:
+    """What `runs show --open N` calls."""
+    run, root = own_memcli
+    environ = {
+        "MEMCLI_HOME": str(tmp_path / "central"),
+        "MEMCLI_CONFIG": str(tmp_path / "config"),
+        "HOME": str(tmp_path),
+        "EDITOR": f"'{editor}'",
+    }
+    assert run("activate", QUERY).status == 0
+    note = root / "docs/rollback.md"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "memcli.toml").write_text('id = "other"\n')
+    for place in (root, other):
+        environment = replace(process_environment(), environ=environ, working_directory=place)
+        invocation = Invocation(environment, GlobalValues())
+        with invocation.open() as memcli:
+            runs = memcli.list_retrieval_runs(all_projects=True).runs
+            view = memcli.get_retrieval_run(runs[0].run_id)
+            if place == root:
+                open_fragment_of_run(invocation, memcli, view, 1)
+                assert opened(tmp_path) == ["+1", str(note)]
+            else:
+                with pytest.raises(Failure, match="of another project") as caught:
+                    open_fragment_of_run(invocation, memcli, view, 1)
+                assert f"memcli -C {root} runs show {view.run.run_id}" in caught.value.hint

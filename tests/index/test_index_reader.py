@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from index_support import build, memory_of, notes, resource
+from root_powers import no_root_powers
 from stand_in import StandInEmbedder
 
 from memcli.errors import Failure, NotReady
@@ -358,12 +358,11 @@ def test_whatever_is_inconsistent_is_index_damaged(
     assert caught.value.code == "index_damaged"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
 def test_a_project_that_cannot_be_written_can_be_read(storage: IndexStorage) -> None:
     build(storage, notes(5))
     storage.directory.chmod(0o500)
     try:
-        with open_head(storage) as reader:
+        with no_root_powers(), open_head(storage) as reader:
             assert len(reader.bm25('"note"', 10)) == 5
     finally:
         storage.directory.chmod(0o700)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from root_powers import no_root_powers
 
 from memcli.configuration import resolve_configuration
 from memcli.memory.resource import EffectiveMemory
@@ -37,12 +37,10 @@ def environ(tmp_path: Path, config: Path) -> Mapping[str, str]:
 
 
 @pytest.fixture
-def rights_matter(tmp_path: Path) -> None:
-    """Skip where a file without the right to read it can be read all the same, as by root."""
-    path = tmp_path / "closed"
-    path.touch(mode=0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user reads everything")
+def rights_matter() -> Iterator[None]:
+    """Permissions count, also where the tests run as root."""
+    with no_root_powers():
+        yield
 
 
 @pytest.fixture

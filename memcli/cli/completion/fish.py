@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from memcli.cli.completion.spec import (
     DIRECTORY,
-    DYNAMIC,
     FILE,
     OptionSpec,
     ProgramSpec,
@@ -125,20 +124,22 @@ def _option(condition: str, option: OptionSpec) -> str:
     )
     value = ""
     if option.value is not None:
-        value = f" -x {_fill(option.value)}".rstrip()
-        if option.value.kind == FILE or option.value.kind in ("embedders", "rerankers"):
-            value = f" -r {_fill(option.value)}"
+        # -x: a value, and never a file.
+        value = f" {'-r' if option.value.files == FILE else '-x'} {_fill(option.value)}".rstrip()
     return f'complete -c memcli -n "{condition}" {names}{value} -d {_quoted(option.help)}'
 
 
 def _fill(value: Value) -> str:
     if value.choices:
         return f"-a {_quoted(' '.join(value.choices))}"
-    if value.kind in ("embedders", "rerankers"):
-        return f"-F -a '(__memcli_known {value.kind})'"
-    if value.kind in DYNAMIC:
-        return f"-k -a '(__memcli_known {value.kind})'"
-    return {FILE: "-F", DIRECTORY: "-a '(__fish_complete_directories)'"}.get(value.kind, "")
+    parts = []
+    if value.kind:
+        parts.append(f"-k -a '(__memcli_known {value.kind})'")
+    if value.files == FILE:
+        parts.append("-F")
+    elif value.files == DIRECTORY:
+        parts.append("-a '(__fish_complete_directories)'")
+    return " ".join(parts)
 
 
 def _quoted(text: str) -> str:

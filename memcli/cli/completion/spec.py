@@ -11,11 +11,10 @@ import typer
 from memcli.cli.app import build_app
 from memcli.cli.command_table import COMMANDS, GROUPS, Command
 
-FILE, DIRECTORY, FREE = "file", "directory", ""
-DYNAMIC = ("runs", "cases", "revisions", "resources", "projects", "embedders", "rerankers")
-"""Kinds of words that `memcli completion words KIND` tells, fresh at every key press."""
+FILE, DIRECTORY = "file", "directory"
 
-# What a parameter takes, by its name; a command may say otherwise below.
+# Kinds of words that `memcli completion words KIND` tells, fresh at every key press, by the
+# name of the parameter that takes them; a command may say otherwise below.
 _KIND_BY_NAME = {
     "run": "runs",
     "runs": "runs",
@@ -31,7 +30,9 @@ _KIND_BY_PLACE = {
     ("memory show", "path"): "resources",
     ("runs diff", "a"): "runs",
     ("runs diff", "b"): "runs",
-    ("forget", "project"): "projects",
+    ("models use", "name"): "models",
+    ("models verify", "name"): "models",
+    ("models pull", "name"): "pullable",
 }
 # Words that the configuration checks, and not the command line.
 _CHOICES_BY_NAME = {"gpu": ("auto", "off", "require")}
@@ -39,13 +40,15 @@ _CHOICES_BY_NAME = {"gpu": ("auto", "off", "require")}
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What stands at one place: one of ``choices``, or a word of a ``kind``.
+    """What stands at one place: one of ``choices``, or any text where nothing else is said.
 
-    ``kind`` is ``file``, ``directory``, one of ``DYNAMIC``, or empty for any text.
+    ``kind`` names words that the program knows, ``files`` is ``file`` or
+    ``directory`` where paths fit too; both may be empty.
     """
 
     name: str
-    kind: str = FREE
+    kind: str = ""
+    files: str = ""
     choices: tuple[str, ...] = ()
 
 
@@ -151,14 +154,17 @@ def _options(command: str, found: Any) -> Iterator[OptionSpec]:
 def _value(command: str, parameter: Any) -> Value:
     name = parameter.name.rstrip("_")
     choices = tuple(map(_word, getattr(parameter.type, "choices", ())))
+    kind = _KIND_BY_PLACE.get((command, name), _KIND_BY_NAME.get(name, ""))
+    return Value(name, kind, _files(parameter, kind), choices or _CHOICES_BY_NAME.get(name, ()))
+
+
+def _files(parameter: Any, kind: str) -> str:
     metavar = (parameter.metavar or "").upper()
-    kind = _KIND_BY_PLACE.get((command, name), _KIND_BY_NAME.get(name, FREE))
-    if kind == FREE and not choices:
-        if "DIR" in metavar:
-            kind = DIRECTORY
-        elif "FILE" in metavar or "GGUF" in metavar or parameter.type.name in ("path", "file"):
-            kind = FILE
-    return Value(name, kind, choices or _CHOICES_BY_NAME.get(name, ()))
+    if "FILE" in metavar or "FIXTURE" in metavar or kind in ("embedders", "rerankers"):
+        return FILE
+    if "DIR" in metavar:
+        return DIRECTORY
+    return FILE if parameter.type.name in ("path", "file") else ""
 
 
 def _word(choice: Any) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memcli.cli.completion.spec import (
     DIRECTORY,
-    DYNAMIC,
     FILE,
     CommandSpec,
     OptionSpec,
@@ -34,9 +33,9 @@ _memcli_known() {
     _describe -V -t $1 ${1%s} found
 }
 
-_memcli_models() {
+_memcli_known_or_file() {
     _memcli_known $1
-    _files -g '*.gguf'
+    _files
 }
 """
 
@@ -158,14 +157,13 @@ def _arguments(command: CommandSpec) -> Iterator[str]:
 
 
 def _action(value: Value) -> str:
-    # A leading space: the function gets these words alone, and no options for compadd.
     if value.choices:
         return f"({' '.join(value.choices)})"
-    if value.kind in ("embedders", "rerankers"):
-        return f" _memcli_models {value.kind}"
-    if value.kind in DYNAMIC:
-        return f" _memcli_known {value.kind}"
-    return {FILE: "_files", DIRECTORY: "_files -/"}.get(value.kind, " ")
+    if value.kind:
+        # A leading space: the function gets these words alone, and no options for compadd.
+        function = "_memcli_known_or_file" if value.files else "_memcli_known"
+        return f" {function} {value.kind}"
+    return {FILE: "_files", DIRECTORY: "_files -/"}.get(value.files, " ")
 
 
 def _escaped(text: str) -> str:
