@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := .demo
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test lint types check completions clean
 
 demo: $(VENV)/.installed
 	@rm -rf $(DEMO) && mkdir -p $(DEMO) && cp -R sample_projects/harbor $(DEMO)/harbor
@@ -39,6 +39,12 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo 'Installing memcli and its checks; the first time llama.cpp is compiled.'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+completions: $(VENV)/.installed
+	$(BIN)/memcli completion bash > completions/memcli.bash
+	$(BIN)/memcli completion zsh > completions/_memcli
+	$(BIN)/memcli completion fish > completions/memcli.fish
+	$(BIN)/memcli completion powershell > completions/memcli.ps1
 
 clean:
 	rm -rf $(VENV) $(DEMO) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

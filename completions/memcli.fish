@@ -111,6 +111,7 @@ set -g __memcli_valued \
     'runs list --since' \
     'runs list --limit' \
     'runs show --candidate' \
+    'runs show --open' \
     'case create --since' \
     'case list --status' \
     'case show --search' \
@@ -347,6 +348,7 @@ complete -c memcli -n "__memcli_is 'runs list'" -s h -l help -d 'Show this messa
 
 complete -c memcli -n "__memcli_is 'runs show'" -l candidate -x -d 'One candidate\'s whole story, with its text.'
 complete -c memcli -n "__memcli_is 'runs show'" -l resources -d 'The manifest of what was searched.'
+complete -c memcli -n "__memcli_is 'runs show'" -l open -x -d 'Open fragment N at its line.'
 complete -c memcli -n "__memcli_is 'runs show'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
 complete -c memcli -n "__memcli_is 'runs show'" -l json -d 'Print one JSON document.'
 complete -c memcli -n "__memcli_is 'runs show'" -s q -l quiet -d 'Results and errors only.'

@@ -515,6 +515,7 @@ $global:memcliCommands['runs show'] = @{
     Options = @(
         @{ Name = '--candidate'; Help = 'One candidate''s whole story, with its text.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
         @{ Name = '--resources'; Help = 'The manifest of what was searched.'; Takes = $null }
+        @{ Name = '--open'; Help = 'Open fragment N at its line.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
         @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
         @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
         @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }

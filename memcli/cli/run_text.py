@@ -119,7 +119,8 @@ def time_lines(display: Display, timings_us: Mapping[str, int] | None) -> Iterat
         return
     stages = [stage for stage in STAGES if stage in timings_us]
     longest = max([timings_us[stage] for stage in stages], default=0)
-    room = max(4, min(LONGEST_BAR, display.environment.columns - LABEL - 14))
+    columns = display.environment.columns if display.environment.stdout_is_terminal else 80
+    room = max(4, min(LONGEST_BAR, columns - LABEL - 14))
     yield ""
     yield display.style("time", "heading")
     for stage in stages:

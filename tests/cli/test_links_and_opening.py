@@ -293,3 +293,16 @@ def test_a_stored_run_opens_its_fragment_too_and_another_projects_run_says_where
                 with pytest.raises(Failure, match="of another project") as caught:
                     open_fragment_of_run(invocation, memcli, view, 1)
                 assert f"memcli -C {root} runs show {view.run.run_id}" in caught.value.hint
+
+
+def test_runs_show_opens_a_fragment_of_a_stored_run(own_memcli: tuple[Run, Path]) -> None:
+    run, root = own_memcli
+    assert run("activate", "how do I roll back a bad deploy?").status == 0
+    opened = root / "opened"
+    editor = root / "editor.sh"
+    editor.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {opened}\n')
+    editor.chmod(0o700)
+    done = run("runs", "show", "last", "--open", "1", env={"EDITOR": str(editor)})
+    assert done.status == 0, done.err
+    assert opened.read_text().splitlines() == ["+1", str(root / "docs/rollback.md")]
+    assert run("runs", "show", "last", "--open", "1", env={"EDITOR": ""}).status == 1

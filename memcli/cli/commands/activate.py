@@ -186,8 +186,9 @@ def _print(
     from memcli.retrieval.prompt import as_markdown, as_xml
 
     display = invocation.display
-    for notice in answer.activation.notices:
-        display.message(f"note: {notice.message}")
+    if form is not Format.JSON:  # there they are in the document
+        for notice in answer.activation.notices:
+            display.message(f"note: {notice.message}")
     for warning in answer.warnings:
         display.warning(warning)
     if form is Format.JSON:

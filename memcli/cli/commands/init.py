@@ -74,6 +74,8 @@ def _show(invocation: Invocation, plan: InitPlan) -> None:
     for name, each in zip(names, plan.found, strict=True):
         pad = " " * (width - display_width(name))
         display.lines([f"  {name}{pad}  {each.count:>5}  {each.what}".rstrip()])
+    if len(plan.found) > 1:
+        display.lines([f"  {'in all':<{width}}  {sum(each.count for each in plan.found):>5}"])
     for place, reason in plan.not_indexed:
         display.message(f"not indexed: {place}: {reason}")
 
@@ -85,7 +87,7 @@ def _may_replace(invocation: Invocation, plan: InitPlan) -> bool:
     state = f" (it cannot be used: {plan.problem})" if plan.problem else ""
     if options.yes:
         return True
-    question = f"{plan.file} is there already{state}. Replace it, keeping the id?"
+    question = f"{plan.file} is there already{state}. Replace it, keeping only the id?"
     answer = confirm(display, question, no_input=options.no_input)
     if answer is None:
         raise InvalidInput(

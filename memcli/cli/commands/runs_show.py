@@ -6,6 +6,7 @@ Examples:
   memcli runs show 3f2a
   memcli runs show last --candidate 1
   memcli runs show last --candidate docs/deploy.md#/rolling-back~0.0
+  memcli runs show last --open 1
   memcli runs show 3f2a --json
 
 RUN is an id, a unique beginning of one, or `last`. A candidate is named by its
@@ -39,11 +40,29 @@ def command(
     resources: Annotated[
         bool, typer.Option("--resources", help="The manifest of what was searched.")
     ] = False,
+    open_: Annotated[
+        int | None,
+        typer.Option(
+            "--open", metavar="N", min=1, help="Open fragment N at its line. [env: VISUAL, EDITOR]"
+        ),
+    ] = None,
 ) -> None:
     if candidate is not None and resources:
         raise InvalidInput("usage", "give --candidate or --resources, not both")
+    if open_ is not None:
+        from memcli.cli.opening import editor_of
+
+        editor_of(invocation.environment.environ)
     with invocation.open() as memcli:
         view = memcli.get_retrieval_run(run)
+        _print(invocation, view, candidate, resources)
+        if open_ is not None:
+            from memcli.cli.opening import open_fragment_of_run
+
+            open_fragment_of_run(invocation, memcli, view, open_)
+
+
+def _print(invocation: Invocation, view: RunView, candidate: str | None, resources: bool) -> None:
     display = invocation.display
     if view.other_project:
         display.message(f"note: a run of another project: {view.other_project}")
