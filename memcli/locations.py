@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,17 +75,23 @@ def private_file(path: Path) -> Path:
     return path
 
 
-def refuse_link(path: Path) -> None:
-    """Raise ``Failure`` ``storage_unsafe`` where one of our own files is a symbolic link.
+def refuse_odd_file(path: Path) -> None:
+    """Raise ``Failure`` ``storage_unsafe`` where one of our own files is a link or a pipe.
 
-    memcli makes no links; one in a cloned project's ``.memcli`` would choose
-    another file to be opened, locked or written in its place.
+    memcli makes plain files only. A link in a cloned project's ``.memcli`` would
+    choose another file to be opened, locked or written in its place, and to open
+    a pipe would wait for ever.
     """
-    if path.is_symlink():
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return  # absent, or for whoever opens it to find out
+    if not stat.S_ISREG(mode):
+        kind = "symbolic link" if stat.S_ISLNK(mode) else "special file or directory"
         raise Failure(
             "storage_unsafe",
-            f"{path} is a symbolic link; memcli's own files never are",
-            "Look where it leads, then remove the link.",
+            f"{path} is a {kind}; memcli's own files never are",
+            "Look what it is, then remove it.",
         )
 
 

@@ -181,7 +181,8 @@ def is_word(character: str) -> bool:
     return character == "_" or (character.isascii() and character.isalnum())
 
 
-def expected(query: str, query_vector: Any, units: list[Unit], limits: Any) -> Expected:
+def expected(query: str, cosines: list[float], units: list[Unit], limits: Any) -> Expected:
+    """``cosines`` of all units, from one product: two ways to add floats break ties apart."""
     words = words_of(query)
     identity = identity_list(query, units)
     found = bm25_list(words, units)[: limits.lexical]
@@ -190,7 +191,6 @@ def expected(query: str, query_vector: Any, units: list[Unit], limits: Any) -> E
         if unit.key not in [each.key for each in lexical]:
             lexical.append(unit)
     lexical = lexical[: limits.lexical]
-    cosines = [float(unit.vector @ query_vector) for unit in units]
     dense = [units[at] for at in sorted(range(len(units)), key=lambda at: (-cosines[at], at))][
         : limits.vector
     ]

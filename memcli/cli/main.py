@@ -38,6 +38,9 @@ def _print(text: str, status: int) -> int:
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         sys.stdout = None
+    except (OSError, AttributeError):  # a full disk, or no standard output at all
+        sys.stdout = None
+        return 1
     return status
 
 

@@ -98,7 +98,6 @@ def activate(plan: ActivationPlan) -> Answer:
         trace.fail(run_id, stages, Failure(code, summary), known)
         raise
     timings = {**activation.timings_us, "record": recorded}
-    timings["total"] += recorded
     # One cause, one warning: a store that cannot be written was no registry either.
     return Answer(activation, run_id, timings, tuple(trace.warnings) or plan.warnings)
 
@@ -184,7 +183,7 @@ class _Trace:
         recorder.close()
 
     def _warn(self, warning: HistoryWarning) -> None:
-        hint = f" {warning.hint}" if warning.hint else ""
+        hint = f". {warning.hint}" if warning.hint else ""
         self.warnings.append(f"this answer was not recorded: {warning.message}{hint}")
 
 

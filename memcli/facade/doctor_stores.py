@@ -42,7 +42,7 @@ def index_findings(
         revisions = f"{condition.revisions} revision{'s' if condition.revisions != 1 else ''}"
         sound = f"schema {condition.schema}, {revisions}, every page sound"
         yield Finding("index", "integrity", OK, sound)
-        yield _head_finding(condition.head, condition.revisions)
+        yield _head_finding(condition.head, condition.ready > 0)
     for remark in condition.remarks:
         yield Finding("index", "derived files", WARN, remark, BUILD)
     if holder is not None:
@@ -54,9 +54,9 @@ def index_findings(
         yield Finding("index", "build lock", OK, "free")
 
 
-def _head_finding(head: RevisionInfo | None, revisions: int) -> Finding:
+def _head_finding(head: RevisionInfo | None, ready: bool) -> Finding:
     if head is None:
-        repair = "memcli head swap" if revisions else BUILD
+        repair = "memcli head swap" if ready else BUILD
         return Finding("index", "head", WARN, "no revision is the head", repair)
     counts = f"{head.resource_count} resources, {head.unit_count} units"
     return Finding("index", "head", OK, f"{head.revision_id}: {counts}")

@@ -52,12 +52,18 @@ class RevisionListing:
 
     revisions: tuple[RevisionInfo, ...]
     head: HeadInfo
+    is_building: bool
 
     def role(self, revision_id: str) -> str:
         """``head``, ``previous`` or nothing."""
         if revision_id == self.head.head:
             return "head"
         return "previous" if revision_id == self.head.previous else ""
+
+    def status(self, revision: RevisionInfo) -> str:
+        """The revision's status; one that says building while nobody builds was interrupted."""
+        dead = revision.status == "building" and not self.is_building
+        return "interrupted" if dead else revision.status
 
     @staticmethod
     def embedder(revision: RevisionInfo) -> str:
@@ -70,7 +76,9 @@ class RevisionListing:
             "schema": "memcli.index.list.v1",
             "head": self.head.head,
             "previous": self.head.previous,
-            "revisions": [revision_document(each) for each in self.revisions],
+            "revisions": [
+                revision_document(each) | {"status": self.status(each)} for each in self.revisions
+            ],
         }
 
 

@@ -198,10 +198,12 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
     def list_revisions(self) -> RevisionListing:
         """Every revision, newest first."""
         from memcli.facade.views import RevisionListing
+        from memcli.index.locking import running_build
         from memcli.index.swap import head_info, list_revisions
 
         newest_first = tuple(reversed(list_revisions(self.storage)))
-        return RevisionListing(newest_first, head_info(self.storage))
+        building = running_build(self.storage) is not None
+        return RevisionListing(newest_first, head_info(self.storage), building)
 
     def show_head(self) -> HeadView:
         """The revision that queries use. Raises as ``activate_memory`` where there is none."""

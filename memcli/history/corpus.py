@@ -13,6 +13,7 @@ from memcli.history.blobs import BlobStore
 
 # Bodies written together: enough to share the cost of fsync, little enough for memory.
 BATCH_BODIES = 64
+BODIES_LOOKED_AT = 64
 BATCH_BYTES = 8 * 1024 * 1024
 
 IS_STORED = "SELECT 1 FROM retrieval_run_resources WHERE effective_hash = ? LIMIT 1"
@@ -25,6 +26,14 @@ INSERT OR IGNORE INTO retrieval_run_resources (
     effective_hash, ordinal, resource_id, scope, kind, path, title, description,
     resource_hash, body_sha256
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+SOME_BODIES = """
+SELECT blob.sha256, blob.length
+FROM retrieval_run_resources AS resource
+JOIN retrieval_corpus_blobs AS blob ON blob.sha256 = resource.body_sha256
+WHERE resource.effective_hash = :hash AND resource.ordinal % (
+    1 + (SELECT max(ordinal) FROM retrieval_run_resources WHERE effective_hash = :hash) / :most
+) = 0
 """
 MANIFEST = """
 SELECT ordinal, resource_id, scope, kind, path, title, description, resource_hash, body_sha256
@@ -65,6 +74,16 @@ class CorpusSource(Protocol):
 def is_stored(connection: sqlite3.Connection, effective_hash: str) -> bool:
     """Whether the manifest is there; an empty memory has none, and costs nothing to store."""
     return connection.execute(IS_STORED, (effective_hash,)).fetchone() is not None
+
+
+def has_bodies(connection: sqlite3.Connection, blobs: BlobStore, effective_hash: str) -> bool:
+    """Whether the bodies of a stored corpus are still on disk: some, spread over all of it.
+
+    Whoever removed the folder, or lost it, gets the bodies back with the next
+    Run. Looking at every file of a large corpus would cost each Run its time.
+    """
+    rows = connection.execute(SOME_BODIES, {"hash": effective_hash, "most": BODIES_LOOKED_AT})
+    return all(blobs.has(sha256, length) for sha256, length in rows.fetchall())
 
 
 def read_manifest(

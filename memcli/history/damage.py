@@ -157,7 +157,11 @@ def fault_of(path: Path, error: sqlite3.Error) -> MemcliError | None:
             "Try again when it has finished.",
         )
     if says(READ_ONLY):
-        return damaged(path, "cannot be written: it or its directory is read-only")
+        return Failure(
+            "history_write_failed",
+            f"the history in {path} cannot be written: it or its directory is read-only",
+            "Give yourself the right to write there, or set MEMCLI_HOME to another directory.",
+        )
     if says(FULL):
         return Failure(
             "history_write_failed",
@@ -165,7 +169,11 @@ def fault_of(path: Path, error: sqlite3.Error) -> MemcliError | None:
             "Free some space; `memcli clear` removes runs and bodies that nothing needs.",
         )
     if says(UNREACHABLE):
-        return damaged(path, f"cannot be used: {text}")
+        return Failure(
+            "history_write_failed",
+            f"the history in {path} cannot be reached: {text}",
+            "Check the permissions of the file and its directory, and the free space.",
+        )
     if says(CORRUPT):
         return damaged(path, f"is damaged: {text}")
     return None

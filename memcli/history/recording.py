@@ -13,7 +13,7 @@ from typing import Any
 
 from memcli.errors import Conflict, Failure, MemcliError
 from memcli.history.clocks import stamp
-from memcli.history.corpus import CorpusSource, insert_manifest, is_stored, write_bodies
+from memcli.history.corpus import CorpusSource, has_bodies, insert_manifest, is_stored, write_bodies
 from memcli.history.damage import reporting_faults
 from memcli.history.deletion import prune
 from memcli.history.excerpts import SUMMARY_CHARACTERS, excerpt_of, storable
@@ -198,7 +198,9 @@ class RunRecorder:
         with self._writing() as connection:
             with transaction(connection):
                 _require_open(connection, run_id)
-                known = is_stored(connection, effective_hash)
+                known = is_stored(connection, effective_hash) and has_bodies(
+                    connection, self._store.blobs, effective_hash
+                )
                 if known:
                     _insert_success(connection, run_id, activation, completed_at)
             if known:

@@ -8,25 +8,43 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from memcli.locations import refuse_link
+from memcli.locations import refuse_odd_file
 
 BUSY_SECONDS = 30.0
 WRITER_CACHE_KIB = 64 * 1024
+# What SQLite says where it cannot make the log's index.
+_NO_ROOM = ("disk is full", "disk I/O error", "unable to open", "readonly")
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
     """A connection that can neither write nor run DDL; the file must exist.
 
-    In a directory that cannot be written nobody changes the file, and SQLite
-    could not create the log's index that it reads a WAL database with: unless
-    there is a log to be read, it is told that the file is immutable.
+    To read a WAL database SQLite makes the log's index beside it, which it
+    cannot in a directory that is read-only or on a full disk. Where there is no
+    log to be read, it is then told that the file is immutable: nobody else can
+    write there either.
     """
-    refuse_link(path)
+    refuse_odd_file(path)
     effective = os.access in os.supports_effective_ids
     writable = os.access(path.parent, os.W_OK, effective_ids=effective)
-    immutable = "" if writable or _has_log(path) else "&immutable=1"
+    if not writable and not _has_log(path):
+        return _read_only(path, "&immutable=1")
+    connection = _read_only(path)
+    try:
+        user_version(connection)
+    except sqlite3.OperationalError as error:
+        if _has_log(path) or not any(why in str(error) for why in _NO_ROOM):
+            return connection  # the caller meets it again, and knows what to say
+        connection.close()
+        return _read_only(path, "&immutable=1")
+    except sqlite3.Error:
+        pass  # likewise: damage is found by whoever reads
+    return connection
+
+
+def _read_only(path: Path, more: str = "") -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro{immutable}",
+        f"{path.absolute().as_uri()}?mode=ro{more}",
         timeout=BUSY_SECONDS,
         isolation_level=None,
         uri=True,
@@ -51,7 +69,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     consistency of what remains: enough for a cache. A link is refused, for a
     cloned project may have brought it to have another file written.
     """
-    refuse_link(path)
+    refuse_odd_file(path)
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         timeout=BUSY_SECONDS,

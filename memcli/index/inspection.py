@@ -42,6 +42,7 @@ class IndexCondition:
     schema: int | None
     head: RevisionInfo | None
     revisions: int
+    ready: int = 0
     faults: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -99,7 +100,10 @@ def _inspected(storage: IndexStorage, building: bool) -> IndexCondition:
     if head is not None and head.status == READY:
         remarks += _derived_remarks(storage, head)
     remarks += _token_store_remarks(storage.token_vectors)
-    return IndexCondition(version, head, len(revisions), tuple(faults), tuple(gaps), tuple(remarks))
+    ready = sum(each.status == READY for each in revisions)
+    return IndexCondition(
+        version, head, len(revisions), ready, tuple(faults), tuple(gaps), tuple(remarks)
+    )
 
 
 def _page_faults(connection: sqlite3.Connection) -> list[str]:

@@ -13,7 +13,7 @@ import orjson
 
 from memcli.errors import Conflict
 from memcli.index.storage import IndexStorage
-from memcli.locations import FILE_MODE, private_file, refuse_link, write_private
+from memcli.locations import FILE_MODE, private_file, refuse_odd_file, write_private
 
 _POLL_SECONDS = 0.2
 
@@ -50,7 +50,7 @@ def build_lock(
     """
     from filelock import FileLock, Timeout
 
-    refuse_link(storage.lock)
+    refuse_odd_file(storage.lock)
     lock = FileLock(private_file(storage.lock), mode=FILE_MODE)
     told = False
     while True:
@@ -87,7 +87,7 @@ def running_build(storage: IndexStorage) -> BuildHolder | None:
 
     if not storage.lock.exists():
         return None
-    refuse_link(storage.lock)
+    refuse_odd_file(storage.lock)
     lock = FileLock(storage.lock, mode=FILE_MODE)
     try:
         lock.acquire(timeout=0)

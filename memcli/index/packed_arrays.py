@@ -89,6 +89,8 @@ def read_arrays(path: Path, revision_id: str) -> PackedArrays | None:
 
     Only the header is verified here, and that the file is long enough.
     """
+    if not path.is_file():  # a pipe would be waited for
+        return None
     try:
         with path.open("rb") as stream:
             header = _read_header(stream.read(_PREFIX.size), stream.read(1 << 16))

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from memcli.configuration.resolution import PROJECT_FILE, PROJECT_ID, configured_project_id
 from memcli.errors import Conflict, Failure, InvalidInput, MemcliError
-from memcli.locations import refuse_link, write_private
+from memcli.locations import refuse_odd_file, write_private
 from memcli.memory.project import STORAGE, create_storage
 
 PROJECT_ID_FILE = "project-id"
@@ -128,7 +128,7 @@ def _settled(
     from filelock import FileLock, Timeout
 
     storage = create_storage(root, trusted=trusted)
-    refuse_link(storage / f"{PROJECT_ID_FILE}.lock")
+    refuse_odd_file(storage / f"{PROJECT_ID_FILE}.lock")
     lock = FileLock(storage / f"{PROJECT_ID_FILE}.lock", SETTLING_TIMEOUT_SECONDS, mode=0o600)
     try:
         with lock:

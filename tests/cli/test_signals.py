@@ -93,17 +93,22 @@ def test_while_a_cross_encoder_reranks(
     # Some seconds of work for these pairs of 512 tokens.
     model = write_tiny_bert(tmp_path / "slow.gguf", seed=1, width=384, layers=12, heads=4)
     stages = []
-    for wait in (1.5, 3.0, 0.7, 5.0, 0.2):
+    wait, too_early, too_late = 1.5, 0.0, 0.0
+    for _ in range(12):
         process = start("activate", QUERY, "--reranker", str(model), "--json")
         wait_for_a_running_run(run)
         time.sleep(wait)
         if process.poll() is not None:
             process.communicate()
+            too_late = wait
+            wait = (too_early + too_late) / 2
             continue
         interrupted(process, number)
         stages.append(stage_of_last_run(run))
         if stages[-1] == "rerank":
             break
+        too_early = wait
+        wait = (too_early + too_late) / 2 if too_late else 1.5 * wait
     assert "rerank" in stages, f"the signal never met the reranker: {stages}"
     assert run("activate", QUERY).status == 0
 

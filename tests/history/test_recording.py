@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 
@@ -300,3 +301,15 @@ def test_an_excerpt_is_a_bounded_beginning(text: str) -> None:
 def test_an_excerpt_does_not_take_a_letter_from_its_accent() -> None:
     assert excerpt_of("a" * 399 + "e\u0301" + "b" * 9) == "a" * 399
     assert excerpt_of("a" * 399 + "👩\u200d🔬" + "b" * 9) == "a" * 399
+
+
+def test_bodies_that_were_lost_are_written_again_with_the_next_run(
+    store: HistoryStore, record: Record
+) -> None:
+    """Somebody removed the folder of bodies: the next Run is complete again."""
+    corpus = numbered_corpus(200)
+    record(corpus)
+    shutil.rmtree(store.blobs.blobs)
+    again = get_run(store, record(corpus), project_id="harbor")
+    for resource in again.resources:
+        assert store.blobs.read(resource.body_sha256)

@@ -112,9 +112,8 @@ def test_chain_gives_the_references_fragments_ranks_and_reasons(
                     "p", query, (), reader, Models(embedder, StandInReranker()), reader, limits,
                     Stages(time.monotonic, 60),
                 )  # fmt: skip
-                reference = expected(
-                    query, embedder.embed_query(query).vector, units_of(reader, query), limits
-                )
+                cosines = (reader.vectors() @ embedder.embed_query(query).vector).tolist()
+                reference = expected(query, cosines, units_of(reader, query), limits)
             ours = [
                 (c.unit_key, c.exact_tier, c.exact_rank, c.bm25_rank, c.vector_rank, c.rrf_rank,
                  c.rerank_rank, c.final_rank, c.exclusion_reason)

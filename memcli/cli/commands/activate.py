@@ -103,6 +103,7 @@ def command(
         if queries is not None:
             raise InvalidInput("usage", "--open needs one query; --queries has many")
         editor_of(invocation.environment.environ)
+    _format(invocation, format_)
     if queries is not None and (state or state_out or format_):
         raise InvalidInput(
             "usage",
@@ -145,6 +146,8 @@ def _open(invocation: Invocation, memcli: Memcli, answer: Answer, number: int) -
 
 
 def _format(invocation: Invocation, asked: Format | None) -> Format:
+    if invocation.options.json and asked not in (None, Format.JSON):
+        raise InvalidInput("usage", f"--json and --format {asked.value} exclude each other")
     if asked is Format.JSON:
         invocation.display.json = True
     return asked or (Format.JSON if invocation.options.json else Format.TEXT)

@@ -27,7 +27,7 @@ def command(invocation: Invocation) -> None:
         [
             [
                 each.revision_id,
-                each.status,
+                listing.status(each),
                 listing.role(each.revision_id),
                 str(each.resource_count),
                 str(each.unit_count),
