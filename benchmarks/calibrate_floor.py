@@ -21,8 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from eval_sets import SETS, opened, read_set, write_project
 
 from memcli.models.profile import BUNDLED_LATE_INTERACTION, Relevance
+from memcli.retrieval.query_terms import split_words
 
-# (tokens of the query, raw scores by document, documents that are relevant)
+# (words of the query, raw scores by document, documents that are relevant)
 Row = tuple[int, list[tuple[str, float]], frozenset[str]]
 
 
@@ -37,7 +38,6 @@ def main() -> int:
     off_topic = (arguments.evals / "off-topic.txt").read_text(encoding="utf-8").splitlines()
     with opened(root, arguments.work / ".memcli-home") as memcli:
         memcli.build_index()
-        embedder = memcli.shelf.configured_embedder()
 
         def asked(query: str, relevant: frozenset[str]) -> Row:
             scored = [
@@ -45,7 +45,7 @@ def main() -> int:
                 for each in memcli.activate_memory(query).activation.candidates
                 if each.rerank_score is not None
             ]
-            return len(embedder.embed_query(query).token_ids), scored, relevant
+            return len(split_words(query)), scored, relevant
 
         real = [
             asked(text, chosen.relevant.get(query, frozenset()))
@@ -63,17 +63,17 @@ def main() -> int:
 
 
 def line(profile: Relevance, real: list[Row], other: list[Row]) -> str:
-    def kept(score: float, tokens: int) -> bool:
-        return profile.of(score, tokens) >= profile.floor
+    def kept(score: float, words: int) -> bool:
+        return profile.of(score, words) >= profile.floor
 
     candidates, documents = [], []
-    for tokens, scored, relevant in real:
+    for words, scored, relevant in real:
         for document in relevant:
-            flags = [kept(score, tokens) for name, score in scored if name == document]
+            flags = [kept(score, words) for name, score in scored if name == document]
             candidates += flags
             documents += [any(flags)] if flags else []
-    empty = [not any(kept(s, tokens) for _, s in scored) for tokens, scored, _ in real]
-    blank = sum(not any(kept(s, tokens) for _, s in scored) for tokens, scored, _ in other)
+    empty = [not any(kept(s, words) for _, s in scored) for words, scored, _ in real]
+    blank = sum(not any(kept(s, words) for _, s in scored) for words, scored, _ in other)
     return (
         f"  {profile.middle:.4f} {1 - sum(candidates) / len(candidates):>14.1%} "
         f"{1 - sum(documents) / len(documents):>15.1%} {sum(empty) / len(empty):>16.1%} "

@@ -88,11 +88,11 @@ def calibrate_late_interaction(
         counts = [sum(token in ids for ids in seen) for token in query.token_ids.tolist()]
         weights = token_weights(np.array(counts, dtype=np.int32), len(notes))
         rows.append(interaction_scores(query.token_vectors, weights, documents))
-        lengths.append(len(query.token_ids))
+        lengths.append(len(question.split()))
     return replace(from_late_scores(np.stack(rows), lengths), nearest=nearest)
 
 
-def from_late_scores(scores: Float32, query_tokens: Sequence[int]) -> Calibration:
+def from_late_scores(scores: Float32, query_words: Sequence[int]) -> Calibration:
     """The calibration for float32 [questions, notes], answers on the diagonal."""
     count = len(scores)
     answers = np.diag(scores)
@@ -106,7 +106,7 @@ def from_late_scores(scores: Float32, query_tokens: Sequence[int]) -> Calibratio
         return replace(found, relevance=relevance)
     known, scale = BUNDLED_LATE_INTERACTION, (high - low) / BUNDLED_SPAN
     slope, cap = known.length_slope * scale, known.length_cap * scale
-    longer = [math.log(max(each / known.length_free, 1.0)) for each in query_tokens]
+    longer = [math.log(max(each / known.length_free, 1.0)) for each in query_words]
     # The questions' own length has lowered their scores already.
     shift = sum(min(cap, slope * each) for each in longer) / count
     relevance = Relevance(

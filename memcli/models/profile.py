@@ -25,22 +25,23 @@ class Relevance:
     Applied exactly once. ``floor`` is the relevance below which a candidate is
     not returned. With ``middle`` 0 and ``width`` 1 it is the logistic of a logit.
 
-    A score that is a mean over the query's tokens falls with their number n,
+    A score that is a mean over the query's tokens falls with the query's length,
     for a long question says much that no single passage does. So
     middle(n) = middle - min(length_cap, length_slope * ln(n / length_free)) for
-    n > ``length_free`` tokens; a slope of 0 leaves the length out.
+    n > ``length_free`` words; a slope of 0 leaves the length out. Words, not
+    tokens: a hash of 64 digits has many tokens and asks nothing.
     """
 
     middle: float
     width: float
     floor: float
     length_slope: float = 0.0
-    length_free: int = 8
+    length_free: int = 6
     length_cap: float = 0.0
 
-    def of(self, score: float, query_tokens: int) -> float:
-        """The relevance, 0 to 1, of a raw score for a query of so many tokens."""
-        longer = math.log(max(query_tokens, self.length_free) / self.length_free)
+    def of(self, score: float, query_words: int) -> float:
+        """The relevance, 0 to 1, of a raw score for a query of so many words."""
+        longer = math.log(max(query_words, self.length_free) / self.length_free)
         middle = self.middle - min(self.length_cap, self.length_slope * longer)
         exponent = -(score - middle) / self.width
         return 1.0 / (1.0 + math.exp(min(exponent, 700.0)))
@@ -86,7 +87,7 @@ class ModelProfile:
 # Calibrated over developers' questions and questions on other topics;
 # benchmarks/calibrate_floor.py prints the curve that these numbers were read from.
 BUNDLED_LATE_INTERACTION = Relevance(
-    middle=0.82, width=0.018, floor=0.5, length_slope=0.05, length_free=8, length_cap=0.05
+    middle=0.8175, width=0.018, floor=0.5, length_slope=0.05, length_free=6, length_cap=0.05
 )
 
 BUNDLED_EMBEDDER = ModelProfile(

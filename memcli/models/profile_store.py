@@ -199,7 +199,7 @@ def _relevance(path: Path, table: Mapping[str, Any], key: str) -> Relevance | No
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value):
             raise invalid(path, f"{key}.{name} must be a number")
-    length_free = values.get("length_free", 8)
+    length_free = values.get("length_free", 6)
     found = Relevance(
         middle=float(values["middle"]),
         width=float(values["width"]),

@@ -31,7 +31,7 @@ from memcli.retrieval.activation import (
 from memcli.retrieval.assembly import NOT_RERANKED, Budgets, Ranked, assemble
 from memcli.retrieval.delta import HeldUnit, activation_delta, state_document
 from memcli.retrieval.fusion import Fused, fuse
-from memcli.retrieval.query_terms import parse_query
+from memcli.retrieval.query_terms import parse_query, split_words
 from memcli.retrieval.recall import LexicalRecall, VectorRecall, lexical_recall, vector_recall
 from memcli.retrieval.stages import Stages
 
@@ -157,10 +157,10 @@ def rerank(
     scored: list[tuple[StoredUnit, RerankScore]] = list(zip(units, scores, strict=True))
     rrf_rank = {each.unit_rowid: each.rank for each in fused}
     scored.sort(key=lambda pair: (-pair[1].score, rrf_rank[pair[0].unit_rowid]))
-    relevance, length = reranker.relevance, len(query.token_ids)
+    relevance, words = reranker.relevance, len(split_words(query.text))
     return {
         unit.unit_rowid: Reranked(
-            rank, score.score, relevance.of(score.score, length), score.truncated
+            rank, score.score, relevance.of(score.score, words), score.truncated
         )
         for rank, (unit, score) in enumerate(scored, 1)
     }

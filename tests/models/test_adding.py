@@ -162,21 +162,21 @@ def test_on_the_built_in_embedder_calibration_agrees_with_the_measured_curve(
 
 def lowest_kept(relevance: Relevance) -> float:
     scores = np.arange(0.7, 0.9, 0.0005).tolist()
-    return float(next(each for each in scores if relevance.of(each, 8) >= relevance.floor))
+    return float(next(each for each in scores if relevance.of(each, 6) >= relevance.floor))
 
 
 def test_late_interaction_is_calibrated_between_answers_and_the_best_wrong_notes() -> None:
     scores = np.full((16, 16), 0.2, dtype=np.float32)
     np.fill_diagonal(scores, 0.8)
-    relevance = from_late_scores(scores, [8] * 16).relevance
+    relevance = from_late_scores(scores, [6] * 16).relevance
     assert relevance.middle == pytest.approx(0.5)
-    assert relevance.of(0.8, 8) > 0.8
-    assert relevance.of(0.2, 8) < 0.2
-    assert relevance.of(0.8, 8) + relevance.of(0.2, 8) == pytest.approx(1, abs=1e-3)
-    assert relevance.of(0.8, 8) > relevance.floor > relevance.of(0.2, 8)
+    assert relevance.of(0.8, 6) > 0.8
+    assert relevance.of(0.2, 6) < 0.2
+    assert relevance.of(0.8, 6) + relevance.of(0.2, 6) == pytest.approx(1, abs=1e-3)
+    assert relevance.of(0.8, 6) > relevance.floor > relevance.of(0.2, 6)
     # Long questions have lowered these scores, and are not lowered a second time.
     longer = from_late_scores(scores, [80] * 16).relevance
-    assert longer.of(0.8, 80) == pytest.approx(relevance.of(0.8, 8), abs=1e-3)
+    assert longer.of(0.8, 80) == pytest.approx(relevance.of(0.8, 6), abs=1e-3)
 
 
 def test_a_rerankers_logit_stays_a_logit_and_a_probability_is_not_squashed_twice() -> None:

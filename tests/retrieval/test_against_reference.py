@@ -92,7 +92,7 @@ def units_of(reader: RevisionReader, query: str) -> list[Unit]:
                     unit.unit_key, unit.resource_id, entry.ordinal, unit.position, unit.path,
                     unit.title, list(unit.heading_path), unit.text, unit.content_hash,
                     unit.token_count, span, vectors[unit.ordinal], score.score,
-                    reranker.relevance.of(score.score, len(encoded.token_ids)),
+                    reranker.relevance.of(score.score, len(split_words(query))),
                 )
             )  # fmt: skip
     return units
