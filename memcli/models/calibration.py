@@ -148,7 +148,7 @@ def from_pair_scores(
         half_way = _logistic((_logit(worst) + _logit(best_wrong)) / 2)
     else:
         half_way = (worst + best_wrong) / 2
-    floor = min(HIGHEST_FLOOR, found.relevance.of(half_way, 0))
+    floor = min(HIGHEST_FLOOR, found.relevance.of(half_way, 1))
     return replace(found, relevance=Relevance(middle, width, _rounded(floor)))
 
 

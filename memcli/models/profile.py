@@ -40,7 +40,12 @@ class Relevance:
     length_cap: float = 0.0
 
     def of(self, score: float, query_words: int) -> float:
-        """The relevance, 0 to 1, of a raw score for a query of so many words."""
+        """The relevance, 0 to 1, of a raw score for a query of so many words.
+
+        To a query without a word (``...``) nothing is relevant.
+        """
+        if query_words == 0:
+            return 0.0
         longer = math.log(max(query_words, self.length_free) / self.length_free)
         middle = self.middle - min(self.length_cap, self.length_slope * longer)
         exponent = -(score - middle) / self.width

@@ -81,7 +81,7 @@ def test_query_comes_from_standard_input_with_a_dash(memcli: Run) -> None:
 
 def test_gibberish_and_foreign_questions_give_an_empty_answer_and_exit_0(memcli: Run) -> None:
     """F15: relevance floor on the reranker's score."""
-    for query in ("zzqx plugh", "best hiking trails in the alps", "!!! ???"):
+    for query in ("zzqx plugh", "best hiking trails in the alps", "!!! ???", "...", "*"):
         done = memcli("activate", query, "--json")
         assert done.status == 0
         assert done.document["fragments"] == []
