@@ -13,6 +13,10 @@ demo: $(VENV)/.installed
 	@MEMCLI_HOME=$(DEMO)/home MEMCLI_CONFIG=$(DEMO)/config $(BIN)/memcli -C $(DEMO)/harbor index build
 	@echo '$$ memcli activate "how do we roll back a bad deploy?"'
 	@MEMCLI_HOME=$(DEMO)/home MEMCLI_CONFIG=$(DEMO)/config $(BIN)/memcli -C $(DEMO)/harbor activate "how do we roll back a bad deploy?"
+	@echo
+	@echo 'Ask it more, with the history in $(DEMO)/home:'
+	@echo '  export MEMCLI_HOME=$(DEMO)/home MEMCLI_CONFIG=$(DEMO)/config MEMCLI_PROJECT=$(DEMO)/harbor PATH="$$PWD/$(BIN):$$PATH"'
+	@echo '  memcli runs show last'
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest

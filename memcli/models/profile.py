@@ -92,7 +92,7 @@ class ModelProfile:
 # Calibrated over developers' questions and questions on other topics;
 # benchmarks/calibrate_floor.py prints the curve that these numbers were read from.
 BUNDLED_LATE_INTERACTION = Relevance(
-    middle=0.8175, width=0.018, floor=0.5, length_slope=0.05, length_free=6, length_cap=0.05
+    middle=0.8175, width=0.018, floor=0.5, length_slope=0.05, length_free=6, length_cap=0.04
 )
 
 BUNDLED_EMBEDDER = ModelProfile(
