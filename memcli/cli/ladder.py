@@ -20,6 +20,9 @@ def run_process(arguments: list[str]) -> ExitStatus:
     """Run one command line in the real process."""
     signal.signal(signal.SIGTERM, _terminate)
     status = run(arguments, process_environment())
+    # All is said and done: a signal now would only end the interpreter in the midst of it.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
     # Neither Python's nor llama.cpp's farewells may reach a closed pipe or a terminal.
     sys.stdout = sys.stderr = None
     return status

@@ -1,5 +1,6 @@
 """The program's first lines: ``--help`` and ``--version`` answer before anything is imported."""
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -8,14 +9,21 @@ if TYPE_CHECKING:
 
 _HELP = ("-h", "--help")
 _VERBOSE = ("-v", "--verbose")
+_INTERRUPTED = 130
 
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the real process and give its exit status."""
     try:
-        return _run(list(sys.argv[1:] if arguments is None else arguments))
+        status = _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
-        return 130  # It came while the first modules were imported.
+        status = _INTERRUPTED  # It came while the first modules were imported.
+    if status == _INTERRUPTED:
+        # CPython remembers an interrupt that met an exec of text (as in making a
+        # dataclass), though it was handled, and would end by SIGINT instead. All
+        # output is written by now, and all stores are closed.
+        os._exit(status)
+    return status
 
 
 def _run(given: "list[str]") -> int:

@@ -171,3 +171,30 @@ def test_an_end_of_input_at_a_question_is_a_no(
     asking.type("\x04")
     assert asking.status() == 1
     assert len(run("runs", "list", "--json").document["runs"]) == 1
+
+
+def test_at_any_moment_of_an_export_it_is_130_or_done_and_no_file_is_a_part(
+    start: Start, own_memcli: tuple[Run, Path]
+) -> None:
+    run, root = own_memcli
+    assert run("activate", QUERY).status == 0
+    assert run("case", "create", "last").status == 0
+    case = run("case", "list", "--json").document["cases"][0]["case_id"]
+    resolved = run("case", "resolve", case, "--expected-version", "1", "--evidence", "rank:1")
+    assert resolved.status == 0, resolved.err
+    whole = run("export", "--out", "whole")
+    assert whole.status == 0, whole.err
+    for step in range(12):
+        out = root / f"out-{step}"
+        process = start("export", "--out", str(out))
+        time.sleep(0.04 + 0.04 * step)
+        number = SIGNALS[step % 2]
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+        assert b"Traceback" not in err
+        assert process.returncode in (0, 130, -number)
+        left = {path.name for path in out.iterdir()} if out.is_dir() else set()
+        # Two renames are two moments: one file may be there without the other, but whole.
+        assert left <= {"fixture.json", "report.json"}, left
+        for name in left:
+            assert (out / name).read_bytes() == (root / "whole" / name).read_bytes()

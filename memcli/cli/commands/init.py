@@ -4,7 +4,7 @@
 Examples:
   memcli init
   memcli init --dry-run
-  memcli init --yes -C ~/work/harbor
+  memcli init --yes -C ~/code/harbor
 
 memcli works without the file; it keeps the project's id and holds its settings.
 One that is there already is only replaced when you say so; its id stays.
