@@ -59,6 +59,8 @@ set -g __memcli_commands \
     '/runs' \
     '/case' \
     '/report' \
+    '/rerun' \
+    '/gate' \
     '/export' \
     '/models' \
     '/clear' \
@@ -119,6 +121,18 @@ set -g __memcli_valued \
     'case resolve --evidence' \
     'report --csv' \
     'report --html' \
+    'rerun --rounds' \
+    'rerun --csv' \
+    'rerun --embedder' \
+    'rerun --reranker' \
+    'rerun --threads' \
+    'rerun --gpu' \
+    'gate --require' \
+    'gate --rounds' \
+    'gate --embedder' \
+    'gate --reranker' \
+    'gate --threads' \
+    'gate --gpu' \
     'export --out' \
     'export --format' \
     'models list --role' \
@@ -153,6 +167,8 @@ complete -c memcli -n "__memcli_is '' 1" -a memory -d 'What the project\'s memor
 complete -c memcli -n "__memcli_is '' 1" -a runs -d 'The traces of past answers.'
 complete -c memcli -n "__memcli_is '' 1" -a case -d 'Past questions with the evidence that a person confirmed.'
 complete -c memcli -n "__memcli_is '' 1" -a report -d 'Score the recorded answers against confirmed evidence.'
+complete -c memcli -n "__memcli_is '' 1" -a rerun -d 'Ask the frozen questions again under the present models.'
+complete -c memcli -n "__memcli_is '' 1" -a gate -d 'Exit 4 where confirmed questions are answered worse than allowed.'
 complete -c memcli -n "__memcli_is '' 1" -a export -d 'Write the ready Cases to files that stand alone.'
 complete -c memcli -n "__memcli_is '' 1" -a models -d 'Embedders and rerankers: what is here, what can be had.'
 complete -c memcli -n "__memcli_is '' 1" -a clear -d 'Delete unpinned Runs and the bodies that nothing needs.'
@@ -481,6 +497,41 @@ complete -c memcli -n "__memcli_is 'report'" -l no-input -d 'Never ask anything.
 complete -c memcli -n "__memcli_is 'report'" -l yes -d 'Answer yes to every question.'
 complete -c memcli -n "__memcli_is 'report'" -s h -l help -d 'Show this message and exit.'
 complete -c memcli -n "__memcli_is 'report' 1+" -k -a '(__memcli_known cases)' -F
+
+complete -c memcli -n "__memcli_is 'rerun'" -l all-projects -d 'Cases of every project.'
+complete -c memcli -n "__memcli_is 'rerun'" -l rounds -x -d 'How often each query is timed.'
+complete -c memcli -n "__memcli_is 'rerun'" -l csv -r -F -d 'Write it as CSV.'
+complete -c memcli -n "__memcli_is 'rerun'" -l embedder -r -k -a '(__memcli_known embedders)' -F -d 'Profile or .gguf file.'
+complete -c memcli -n "__memcli_is 'rerun'" -l reranker -r -k -a '(__memcli_known rerankers)' -F -d 'late_interaction, a profile or a .gguf.'
+complete -c memcli -n "__memcli_is 'rerun'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
+complete -c memcli -n "__memcli_is 'rerun'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
+complete -c memcli -n "__memcli_is 'rerun'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'rerun'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'rerun'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'rerun'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'rerun'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'rerun'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'rerun'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'rerun'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'rerun' 1+" -k -a '(__memcli_known cases)' -F
+
+complete -c memcli -n "__memcli_is 'gate'" -l require -x -d 'What must hold; repeatable.'
+complete -c memcli -n "__memcli_is 'gate'" -l all-projects -d 'Cases of every project.'
+complete -c memcli -n "__memcli_is 'gate'" -l recorded -d 'Score the recorded Runs; ask nothing again.'
+complete -c memcli -n "__memcli_is 'gate'" -l rounds -x -d 'How often each query is timed.'
+complete -c memcli -n "__memcli_is 'gate'" -l embedder -r -k -a '(__memcli_known embedders)' -F -d 'Profile or .gguf file.'
+complete -c memcli -n "__memcli_is 'gate'" -l reranker -r -k -a '(__memcli_known rerankers)' -F -d 'late_interaction, a profile or a .gguf.'
+complete -c memcli -n "__memcli_is 'gate'" -l threads -x -d 'CPU threads; 0: the machine\'s.'
+complete -c memcli -n "__memcli_is 'gate'" -l gpu -x -a 'auto off require' -d 'auto, off or require.'
+complete -c memcli -n "__memcli_is 'gate'" -s C -l project -x -a '(__fish_complete_directories)' -d 'Project directory.'
+complete -c memcli -n "__memcli_is 'gate'" -l json -d 'Print one JSON document.'
+complete -c memcli -n "__memcli_is 'gate'" -s q -l quiet -d 'Results and errors only.'
+complete -c memcli -n "__memcli_is 'gate'" -s v -l verbose -d 'Say more.'
+complete -c memcli -n "__memcli_is 'gate'" -l no-color -d 'No colour.'
+complete -c memcli -n "__memcli_is 'gate'" -l no-input -d 'Never ask anything.'
+complete -c memcli -n "__memcli_is 'gate'" -l yes -d 'Answer yes to every question.'
+complete -c memcli -n "__memcli_is 'gate'" -s h -l help -d 'Show this message and exit.'
+complete -c memcli -n "__memcli_is 'gate' 1+" -k -a '(__memcli_known cases)' -F
 
 complete -c memcli -n "__memcli_is 'export'" -l out -r -F -d 'Where to write.'
 complete -c memcli -n "__memcli_is 'export'" -l all-projects -d 'Cases of every project.'

@@ -13,6 +13,8 @@ $global:memcliCommands[''] = @{
         'runs' = 'The traces of past answers.'
         'case' = 'Past questions with the evidence that a person confirmed.'
         'report' = 'Score the recorded answers against confirmed evidence.'
+        'rerun' = 'Ask the frozen questions again under the present models.'
+        'gate' = 'Exit 4 where confirmed questions are answered worse than allowed.'
         'export' = 'Write the ready Cases to files that stand alone.'
         'models' = 'Embedders and rerankers: what is here, what can be had.'
         'clear' = 'Delete unpinned Runs and the bodies that nothing needs.'
@@ -790,6 +792,65 @@ $global:memcliCommands['report'] = @{
     )
     Endless = $true
 }
+$global:memcliCommands['rerun'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--all-projects'; Help = 'Cases of every project.'; Takes = $null }
+        @{ Name = '--rounds'; Help = 'How often each query is timed.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--csv'; Help = 'Write it as CSV.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--embedder'; Help = 'Profile or .gguf file.'; Takes = @{ Choices = @(); Kind = 'embedders'; Files = $true } }
+        @{ Name = '--reranker'; Help = 'late_interaction, a profile or a .gguf.'; Takes = @{ Choices = @(); Kind = 'rerankers'; Files = $true } }
+        @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = 'cases'; Files = $true }
+    )
+    Endless = $true
+}
+$global:memcliCommands['gate'] = @{
+    Words = [ordered]@{
+    }
+    Options = @(
+        @{ Name = '--require'; Help = 'What must hold; repeatable.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--all-projects'; Help = 'Cases of every project.'; Takes = $null }
+        @{ Name = '--recorded'; Help = 'Score the recorded Runs; ask nothing again.'; Takes = $null }
+        @{ Name = '--rounds'; Help = 'How often each query is timed.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--embedder'; Help = 'Profile or .gguf file.'; Takes = @{ Choices = @(); Kind = 'embedders'; Files = $true } }
+        @{ Name = '--reranker'; Help = 'late_interaction, a profile or a .gguf.'; Takes = @{ Choices = @(); Kind = 'rerankers'; Files = $true } }
+        @{ Name = '--threads'; Help = 'CPU threads; 0: the machine''s.'; Takes = @{ Choices = @(); Kind = ''; Files = $false } }
+        @{ Name = '--gpu'; Help = 'auto, off or require.'; Takes = @{ Choices = @('auto', 'off', 'require'); Kind = ''; Files = $false } }
+        @{ Name = '-C'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--project'; Help = 'Project directory.'; Takes = @{ Choices = @(); Kind = ''; Files = $true } }
+        @{ Name = '--json'; Help = 'Print one JSON document.'; Takes = $null }
+        @{ Name = '-q'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '--quiet'; Help = 'Results and errors only.'; Takes = $null }
+        @{ Name = '-v'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--verbose'; Help = 'Say more.'; Takes = $null }
+        @{ Name = '--no-color'; Help = 'No colour.'; Takes = $null }
+        @{ Name = '--no-input'; Help = 'Never ask anything.'; Takes = $null }
+        @{ Name = '--yes'; Help = 'Answer yes to every question.'; Takes = $null }
+        @{ Name = '-h'; Help = 'Show this message and exit.'; Takes = $null }
+        @{ Name = '--help'; Help = 'Show this message and exit.'; Takes = $null }
+    )
+    Arguments = @(
+        @{ Choices = @(); Kind = 'cases'; Files = $true }
+    )
+    Endless = $true
+}
 $global:memcliCommands['export'] = @{
     Words = [ordered]@{
     }
@@ -1065,6 +1126,7 @@ Register-ArgumentCompleter -Native -CommandName memcli -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
 
     $result = [System.Management.Automation.CompletionResult]
+    $generation = [System.Management.Automation.Language.CodeGeneration]
     # The words before the one to complete.
     $words = @($commandAst.CommandElements |
         Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
@@ -1123,7 +1185,10 @@ Register-ArgumentCompleter -Native -CommandName memcli -ScriptBlock {
                 $text, $about = $_ -split "`t", 2
                 if (-not $about) { $about = $text }
                 $quoted = $text
-                if ($text -match '[^\w./:-]') { $quoted = "'" + $text.Replace("'", "''") + "'" }
+                # PowerShell takes typographic quotes for quotes too; its own function knows all.
+                if ($text -match '[^\w./:-]') {
+                    $quoted = "'" + $generation::EscapeSingleQuotedStringContent($text) + "'"
+                }
                 $result::new($quoted, $text, 'ParameterValue', $about)
             }
     }

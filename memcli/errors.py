@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+LONGEST_SHOWN = 120
+
+
+def shown(value: object) -> str:
+    """``value`` as a message quotes it: its ``repr``, cut where that is long or cannot be made."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        # Nested deeper than Python goes, or a whole number of thousands of digits.
+        return "a value too large to be shown"
+    return clipped(text)
+
+
+def clipped(text: str) -> str:
+    """``text`` at a length that a message can hold."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
 
 class MemcliError(Exception):
     """What happened (``message``), its stable name (``code``) and what to do (``hint``).
 
     The five direct subclasses are the five ways a command can end badly; the
     command line maps each of them to one exit status and knows no others.
+    ``warnings`` are what else went wrong on the way, and is worth saying too.
     """
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
@@ -15,6 +33,7 @@ class MemcliError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
+        self.warnings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

@@ -43,6 +43,8 @@ COMMANDS = (
     Command(("case", "next"), "case_next", "Resolve the oldest Case that nobody resolved yet."),
     Command(("case", "delete"), "case_delete", "Delete a Case with its evidence for good."),
     Command(("report",), "report", "Score the recorded answers against confirmed evidence."),
+    Command(("rerun",), "rerun", "Ask the frozen questions again under the present models."),
+    Command(("gate",), "gate", "Exit 4 where confirmed questions are answered worse than allowed."),
     Command(("export",), "export", "Write the ready Cases to files that stand alone."),
     Command(("models", "list"), "models_list", "List the models: built in, yours, pullable."),
     Command(("models", "add"), "models_add", "Add a GGUF file that has shown it does the job."),

@@ -9,6 +9,7 @@ import typer
 
 from memcli.cli.display import confirm
 from memcli.cli.options import Invocation
+from memcli.cli.safe_text import safe_line
 from memcli.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _print(invocation: Invocation, deletion: Deletion, verb: str, next_command: 
     if display.json:
         display.document(deletion.document())
     elif deletion.is_empty:
-        display.lines([f"nothing to delete in {deletion.subject}"])
+        display.lines([f"nothing to delete in {safe_line(deletion.subject)}"])
     else:
         display.lines([f"{verb} {_amount(deletion)}"])
     if deletion.summary.backups and not deletion.is_empty:
@@ -67,7 +68,6 @@ def _print(invocation: Invocation, deletion: Deletion, verb: str, next_command: 
 
 
 def _amount(deletion: Deletion) -> str:
-    from memcli.cli.safe_text import safe_line
     from memcli.facade.status import human_bytes
 
     summary = deletion.summary

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memcli.cli.environment import Environment
-from memcli.cli.safe_text import display_width, safe, safe_line
+from memcli.cli.safe_text import display_width, safe, safe_line, safe_message, safe_output
 from memcli.errors import MemcliError
 
 if TYPE_CHECKING:
     from memcli.cli.progress import ProgressDisplay
 
-_RAW_CONTROLS = re.compile("[\x7f-\x9f]")
+# DEL, C1 and the marks that reorder text, in UTF-8: orjson leaves them as they are.
+_RAW_CONTROLS = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
+)
 _STYLES = {
     "strong": "1",
     "dim": "2",
@@ -24,6 +27,8 @@ _STYLES = {
     "path": "36",
     "number": "35",
 }
+# All that memcli itself says to a terminal in a result: these styles, and links to files.
+_OWN = re.compile(rf"\x1b\[(?:0|{'|'.join(_STYLES.values())})m|\x1b\]8;;(?:file://[!-~]*)?\x1b\\")
 
 
 class Display:
@@ -45,17 +50,18 @@ class Display:
 
     def document(self, document: Any) -> None:
         """One JSON document on stdout, written once, never through Rich."""
-        data = json_bytes(document)
-        if self.environment.stdout_is_terminal:
-            data = _without_raw_controls(data)
-        self.environment.stdout.write(data)
+        self.environment.stdout.write(json_bytes(document))
         self.environment.stdout.flush()
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Result text on stdout; the lines are written as they are, whatever the width."""
+        """Result text on stdout, never wrapped; of control sequences only our own come through.
+
+        Whoever makes a line has made the texts in it harmless already, with the
+        layout in mind. This is for the id or the path that was forgotten.
+        """
         text = "".join(f"{line}\n" for line in lines)
         if text:
-            self.raw(text)
+            self.raw(safe_output(text, _OWN if self.environment.stdout_is_terminal else None))
 
     def raw(self, text: str) -> None:
         """Text on stdout exactly as given."""
@@ -63,8 +69,8 @@ class Display:
         self.environment.stdout.flush()
 
     def corpus_text(self, text: str) -> None:
-        """Text out of notes, as it is for a program, harmless on a terminal."""
-        self.raw(safe(text) if self.environment.stdout_is_terminal else text)
+        """Text out of notes, harmless also for the terminal that a pipe may end at."""
+        self.raw(safe(text))
 
     def style(self, text: str, name: str) -> str:
         """``text`` in a style, where stdout is a terminal that shows colour."""
@@ -89,34 +95,34 @@ class Display:
     def message(self, text: str) -> None:
         """A remark on stderr; nothing under ``--quiet``."""
         if not self.quiet:
-            self._to_stderr(safe(text))
+            self._to_stderr(safe_message(text))
 
     def hint(self, text: str) -> None:
         """The next useful command, dimmed, on stderr."""
         if not self.quiet:
-            self._to_stderr(self._styled(safe(text), "dim"))
+            self._to_stderr(self._styled(safe_message(text), "dim"))
 
     def warning(self, text: str) -> None:
-        self._to_stderr(self._styled("warning:", "warn") + " " + safe(text))
+        self._to_stderr(self._styled("warning:", "warn") + " " + safe_message(text))
 
     def error(self, error: MemcliError) -> None:
-        """An error with code, message and hint; under ``--json`` as a document on stderr."""
+        """An error with code, message and hint; under ``--json`` as a document on stderr.
+
+        What else went wrong on the way comes before it, or beside it in the document.
+        """
         if self.json:
-            self.environment.stderr.write(
-                json_bytes(
-                    {
-                        "error": {
-                            "code": error.code,
-                            "message": error.message,
-                            "hint": error.hint,
-                        }
-                    }
-                )
-            )
+            told = {"code": error.code, "message": error.message, "hint": error.hint}
+            document: dict[str, Any] = {"error": told}
+            if error.warnings:
+                document["warnings"] = list(error.warnings)
+            self.environment.stderr.write(json_bytes(document))
             return
-        self._to_stderr(self._styled("error:", "bad") + f" {safe(error.message)} [{error.code}]")
+        for warning in error.warnings:
+            self.warning(warning)
+        message = safe_message(error.message)
+        self._to_stderr(self._styled("error:", "bad") + f" {message} [{error.code}]")
         if error.hint:
-            self._to_stderr(self._styled("hint:", "dim") + f" {safe(error.hint)}")
+            self._to_stderr(self._styled("hint:", "dim") + f" {safe_message(error.hint)}")
 
     def progress(self) -> ProgressDisplay:
         """A progress bar on stderr, or nothing at all where stderr is no terminal."""
@@ -136,16 +142,33 @@ class Display:
 
 
 def json_bytes(document: Any) -> bytes:
-    """One line of JSON. Dataclasses, dates and the like must have been turned into plain data."""
+    """One line of JSON. Dataclasses, dates and the like must have been turned into plain data.
+
+    Bytes of arguments and file names that are no UTF-8 are shown as escapes.
+    """
     import orjson
 
-    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        data = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        data = orjson.dumps(_encodable(document), option=orjson.OPT_APPEND_NEWLINE)
+    return without_raw_controls(data)
 
 
-def _without_raw_controls(data: bytes) -> bytes:
-    """The same JSON with DEL and C1 controls escaped, which orjson writes as they are."""
-    text = _RAW_CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", data.decode())
-    return text.encode()
+def _encodable(value: Any) -> Any:
+    """``value`` with every lone surrogate, which no UTF-8 has, as its escape."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encodable(each) for each in value]
+    return value
+
+
+def without_raw_controls(data: bytes) -> bytes:
+    """The same JSON with every character escaped that could act on a terminal."""
+    return _RAW_CONTROLS.sub(lambda match: b"\\u%04x" % ord(match.group().decode()), data)
 
 
 def json_lines(documents: Iterable[Any]) -> bytes:
@@ -166,7 +189,7 @@ def confirm(display: Display, question: str, *, no_input: bool) -> bool | None:
     environment = display.environment
     if no_input or not environment.stdin_is_terminal:
         return None
-    environment.stderr.write(f"{safe(question)} [y/N] ".encode())
+    environment.stderr.write(f"{safe_message(question)} [y/N] ".encode())
     environment.stderr.flush()
     answer = environment.stdin.readline().decode("utf-8", "replace").strip().lower()
     return answer in ("y", "yes")

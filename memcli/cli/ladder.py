@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from types import FrameType
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 def run_process(arguments: list[str]) -> ExitStatus:
     """Run one command line in the real process."""
     signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        # Help is printed by typer, in whatever PYTHONIOENCODING says; ours is UTF-8.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     status = run(arguments, process_environment())
     # All is said and done: a signal now would only end the interpreter in the midst of it.
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -63,8 +68,9 @@ def _run_command(arguments: list[str], environment: Environment) -> ExitStatus:
     except Exception as fault:
         if environment.environ.get("MEMCLI_DEBUG") == "1":
             raise
-        root.invocation.display.error(_unexpected(fault))
-        return ExitStatus.FAILURE
+        told = _unexpected(fault, arguments)
+        root.invocation.display.error(told)
+        return status_of(told)
     return ExitStatus.OK
 
 
@@ -135,7 +141,14 @@ def _usage(error: BaseException, arguments: list[str]) -> InvalidInput:
     return InvalidInput("usage", message, hint)
 
 
-def _unexpected(fault: Exception) -> Failure:
+def _unexpected(fault: Exception, arguments: list[str]) -> MemcliError:
+    if isinstance(fault, UnicodeEncodeError):
+        # Nothing that is stored can have the name; files of such names are opened all the same.
+        for argument in arguments:
+            if argument.encode("utf-8", "replace") != argument.encode("utf-8", "surrogatepass"):
+                return InvalidInput(
+                    "usage", f"{argument} is not valid UTF-8", "Ids and questions are, everywhere."
+                )
     if isinstance(fault, OSError) and fault.strerror:
         where = f": {fault.filename}" if fault.filename else ""
         return Failure(

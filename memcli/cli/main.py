@@ -14,6 +14,8 @@ _INTERRUPTED = 130
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the real process and give its exit status."""
+    if arguments is None:
+        _begin_again_in_utf_8()
     try:
         status = _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
@@ -24,6 +26,26 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         # output is written by now, and all stores are closed.
         os._exit(status)
     return status
+
+
+def _begin_again_in_utf_8() -> None:
+    """Replace this process by one in UTF-8 mode where Python takes file names for something else.
+
+    Notes have UTF-8 names whatever the locale: under LC_ALL=C with UTF-8 mode
+    switched off they could neither be read nor shown. The mode is an option of
+    this interpreter alone; an editor that is started sees nothing of it.
+    """
+    if os.name != "posix" or sys.flags.utf8_mode:
+        return
+    if sys.getfilesystemencoding().replace("-", "").lower() == "utf8":
+        return
+    given = sys.orig_argv[1:]
+    if not sys.executable or not given or getattr(sys, "frozen", False):
+        return
+    try:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *given])
+    except OSError:
+        return  # What is ASCII works here too.
 
 
 def _run(given: "list[str]") -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memcli.cli.display import Display
-from memcli.cli.fitted_table import aligned, column_widths, fitted
+from memcli.cli.figure_tables import counted, milliseconds, notes_lines, table_lines
 from memcli.cli.safe_text import safe_line
 
 QUALITY = ("recall_at_20", "ndcg_at_10", "mrr_at_10")
@@ -29,11 +29,11 @@ EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 def report_lines(display: Display, report: Mapping[str, Any]) -> Iterator[str]:
     """The whole report; on a terminal no line is longer than it, elsewhere tables are TSV."""
     counts = report["counts"]
-    cases = _counted(report["cases"], "case")
+    cases = counted(report["cases"], "case")
     yield display.style(f"report on {cases}", "strong") + f", {counts['excluded']} left out"
-    fragments = _counted(counts["unit_evidence"], "fragment")
-    notes = _counted(counts["resource_evidence"], "whole note")
-    yield f"{_counted(counts['evidence'], 'piece')} of evidence: {fragments}, {notes}"
+    fragments = counted(counts["unit_evidence"], "fragment")
+    notes = counted(counts["resource_evidence"], "whole note")
+    yield f"{counted(counts['evidence'], 'piece')} of evidence: {fragments}, {notes}"
     yield ""
     yield from _quality(display, report)
     yield ""
@@ -47,7 +47,7 @@ def report_lines(display: Display, report: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield from _excluded(display, report["excluded"])
     yield ""
-    yield from _notes(display, report["notes"])
+    yield from notes_lines(display, report["notes"])
 
 
 def bar(share: float, cells: int) -> str:
@@ -88,10 +88,10 @@ def _shares(display: Display, report: Mapping[str, Any]) -> Iterator[str]:
     rows = [["ranking", *(SHORT[name] for name in SHARES), "p50", "p95", "empty"]]
     for variant, means in _in_order(report):
         shares = [f"{means[name]:.3f}" for name in SHARES]
-        times = [_milliseconds(means[name]) for name in ("warm_p50_us", "warm_p95_us")]
+        times = [milliseconds(means[name]) for name in ("warm_p50_us", "warm_p95_us")]
         empty = str(report["counts"]["empty_rankings"][variant])
         rows.append([f"{variant:<{NAME - GAP}}", *shares, *times, empty])
-    yield from _table(display, rows, elastic=(), right=range(1, 7))
+    yield from table_lines(display, rows, elastic=(), right=range(1, 7))
 
 
 def _values(report: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
@@ -103,14 +103,14 @@ def _values(report: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
 
 def _evidence(display: Display, case: Mapping[str, Any]) -> Iterator[str]:
     """Where each piece of evidence of the only Case was found."""
-    yield _heading(display, f"case {case['case_id']}: {safe_line(case['query'])}")
+    yield _heading(display, safe_line(f"case {case['case_id']}: {case['query']}"))
     variants = sorted(case["variants"].items())
     rows = [[*(name.split("_")[0] for name, _ in variants), "evidence, at its place in each"]]
     for at, item in enumerate(case["evidence"]):
         places = [score["places"][at] for _, score in variants]
         name = item["unit_key"] or f"{item['resource_id']} (whole note)"
         rows.append([*("-" if place is None else str(place) for place in places), name])
-    yield from _table(display, rows, elastic=(4,), right=range(4))
+    yield from table_lines(display, rows, elastic=(4,), right=range(4))
 
 
 def _cases(display: Display, cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -122,42 +122,14 @@ def _cases(display: Display, cases: Sequence[Mapping[str, Any]]) -> Iterator[str
         pieces = str(len(case["evidence"]))
         figures = [f"{score:.3f}" for score in scores]
         rows.append([case["case_id"], pieces, *figures, case["query"]])
-    yield from _table(display, rows, elastic=(6,), right=range(1, 6))
+    yield from table_lines(display, rows, elastic=(6,), right=range(1, 6))
 
 
 def _excluded(display: Display, excluded: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield _heading(display, f"left out ({len(excluded)})")
     rows = [["case", "status", "reason"]]
     rows += [[case["case_id"], case["status"], case["reason"]] for case in excluded]
-    yield from _table(display, rows, elastic=(2,), right=())
-
-
-def _notes(display: Display, notes: Sequence[str]) -> Iterator[str]:
-    from textwrap import wrap
-
-    for note in notes:
-        if display.environment.stdout_is_terminal:
-            yield from (display.style(line, "dim") for line in wrap(note, _width(display)))
-        else:
-            yield note
-
-
-def _table(
-    display: Display,
-    rows: Sequence[Sequence[str]],
-    *,
-    elastic: Sequence[int],
-    right: Sequence[int],
-) -> Iterator[str]:
-    """A table whose first row is its head; cells may be any text."""
-    if not display.environment.stdout_is_terminal:
-        yield from ("\t".join(safe_line(cell) for cell in row) for row in rows)
-        return
-    shown = fitted(rows, display.environment.columns, elastic)
-    widths = column_widths(shown)
-    head, *rest = (aligned(row, widths, right) for row in shown)
-    yield display.style(head, "strong")
-    yield from rest
+    yield from table_lines(display, rows, elastic=(2,), right=())
 
 
 def _in_order(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -171,15 +143,3 @@ def _heading(display: Display, text: str) -> str:
     if display.environment.stdout_is_terminal:
         text = clipped(text, display.environment.columns)
     return display.style(text, "heading")
-
-
-def _width(display: Display) -> int:
-    return max(20, min(100, display.environment.columns))
-
-
-def _milliseconds(microseconds: int | None) -> str:
-    return "-" if microseconds is None else f"{microseconds / 1000:.1f} ms"
-
-
-def _counted(count: int, one: str) -> str:
-    return f"{count} {one if count == 1 else one + 's'}"

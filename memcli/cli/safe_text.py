@@ -20,6 +20,22 @@ def safe_line(text: str) -> str:
     return safe(" ".join(text.split()))
 
 
+def safe_message(text: str) -> str:
+    """Like ``safe``, with line feeds escaped too: a file's name cannot add an "error:" line."""
+    return safe(text).replace("\n", "\\n")
+
+
+def safe_output(text: str, own: re.Pattern[str] | None) -> str:
+    """Like ``safe``, but for what ``own`` matches: sequences that memcli itself put there."""
+    if own is None:
+        return safe(text)
+    parts, at = [], 0
+    for found in own.finditer(text):
+        parts += [safe(text[at : found.start()]), found.group()]
+        at = found.end()
+    return "".join([*parts, safe(text[at:])])
+
+
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

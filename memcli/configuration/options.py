@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from memcli.errors import shown
+
 Value = str | int | float | bool
 
 PROFILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
@@ -54,7 +56,7 @@ def _model(value: object) -> Value:
         raise ValueError("must not hold a null character")
     if not looks_like_path(name) and not PROFILE_NAME.fullmatch(name):
         raise ValueError(
-            f"must be a profile name of letters, digits, '.', '_' and '-', not {name!r}"
+            f"must be a profile name of letters, digits, '.', '_' and '-', not {shown(name)}"
         )
     return name
 
@@ -63,7 +65,7 @@ def _choice(*words: str) -> Callable[[object], Value]:
     def read(value: object) -> Value:
         if isinstance(value, str) and value.strip().lower() in words:
             return value.strip().lower()
-        raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
+        raise ValueError(f"must be one of {', '.join(words)}, not {shown(value)}")
 
     return read
 
@@ -74,11 +76,11 @@ def _integer(least: int, most: int, why_most: str = "") -> Callable[[object], Va
         if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", value):
             number = int(value)
         if not isinstance(number, int) or isinstance(number, bool):
-            raise ValueError(f"must be a whole number, not {value!r}")
+            raise ValueError(f"must be a whole number, not {shown(value)}")
         if number < least:
-            raise ValueError(f"must be at least {least}, not {number}")
+            raise ValueError(f"must be at least {least}, not {shown(number)}")
         if number > most:
-            raise ValueError(f"must be at most {most}{why_most}, not {number}")
+            raise ValueError(f"must be at most {most}{why_most}, not {shown(number)}")
         return number
 
     return read
@@ -93,11 +95,12 @@ def _seconds(most: float, why_most: str) -> Callable[[object], Value]:
             except ValueError:
                 number = None
         if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise ValueError(f"must be a number of seconds, not {value!r}")
-        if not math.isfinite(number) or number <= 0:
-            raise ValueError(f"must be above 0, not {value!r}")
+            raise ValueError(f"must be a number of seconds, not {shown(value)}")
+        # A whole number can be too large to be made a float, and is compared as it is.
+        if number <= 0 or (isinstance(number, float) and not math.isfinite(number)):
+            raise ValueError(f"must be above 0, not {shown(value)}")
         if number > most:
-            raise ValueError(f"must be at most {most:g}{why_most}, not {number:g}")
+            raise ValueError(f"must be at most {most:g}{why_most}, not {shown(value)}")
         return float(number)
 
     return read
@@ -111,7 +114,7 @@ def _boolean(value: object) -> Value:
         return True
     if word in FALSE_WORDS:
         return False
-    raise ValueError(f"must be true or false, not {value!r}")
+    raise ValueError(f"must be true or false, not {shown(value)}")
 
 
 LOWER_ONLY = " (a limit can be lowered, not raised)"

@@ -19,12 +19,13 @@ from memcli.configuration.options import (
 )
 from memcli.configuration.source_tables import (
     SourceTable,
+    refuse_link_outside,
     refuse_outside,
     source_tables,
     trusted_roots,
 )
 from memcli.configuration.toml_tables import checked_table, invalid, read_toml, refuse_unknown
-from memcli.errors import InvalidInput
+from memcli.errors import InvalidInput, shown
 from memcli.locations import config_directory
 
 PROJECT_FILE = "memcli.toml"
@@ -97,10 +98,13 @@ def resolve_configuration(
     if unknown := flags.keys() - OPTION_BY_KEY.keys():
         raise KeyError(f"no such option: {', '.join(sorted(unknown))}")
     project_path = root / PROJECT_FILE
-    project = read_toml(project_path) or {}
     directory = config_directory(environ)
     user_path = directory / USER_FILE
     user = read_toml(user_path) or {}
+    trusted = os.path.realpath(root) in trusted_roots(user_path, user)
+    if not trusted:
+        refuse_link_outside(project_path, root, user_path)
+    project = read_toml(project_path) or {}
     if "trust" in project:
         raise invalid(
             project_path,
@@ -110,7 +114,6 @@ def resolve_configuration(
     if "id" in user:
         raise invalid(user_path, "id belongs to one project", f"Put it into a {PROJECT_FILE}.")
 
-    trusted = os.path.realpath(root) in trusted_roots(user_path, user)
     project_sources = source_tables(project_path, project, root, Place.PROJECT)
     if not trusted:
         refuse_outside(project_path, root, project_sources, user_path)
@@ -150,7 +153,7 @@ def _project_id(path: Path, document: Mapping[str, Any]) -> str | None:
         return None
     if isinstance(value, str) and PROJECT_ID.fullmatch(value):
         return value
-    raise invalid(path, f"id must be 1 to 64 letters, digits, '.', '_' and '-', not {value!r}")
+    raise invalid(path, f"id must be 1 to 64 letters, digits, '.', '_' and '-', not {shown(value)}")
 
 
 def _options_of(
@@ -183,7 +186,8 @@ def _from_file(path: Path, option: Option, value: object, place: Place) -> Value
 def _model_path_refused(path: Path, option: Option, name: str) -> InvalidInput:
     return invalid(
         path,
-        f"{option.key} must be a profile name: a project cannot choose a model file ({name!r})",
+        f"{option.key} must be a profile name: "
+        f"a project cannot choose a model file ({shown(name)})",
         f"Put the path into your own {USER_FILE}, or give it with {option.flag} "
         f"or {option.environment}.",
     )

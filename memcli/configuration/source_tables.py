@@ -11,10 +11,12 @@ from typing import Any
 
 from memcli.configuration.options import Place
 from memcli.configuration.toml_tables import checked_table, invalid, refuse_unknown
-from memcli.errors import InvalidInput
+from memcli.errors import InvalidInput, clipped, shown
 
 SOURCE_KEYS = ("scope", "root", "include", "exclude", "kind", "prefix")
 SCOPES = ("global", "project", "local")
+# Longer than any system takes; resolving a path takes the square of its length.
+LONGEST_PATH = 4096
 KIND = re.compile(r"[A-Za-z0-9._-]{1,64}")
 CLOSED_DIRECTORIES = frozenset({".git", ".memcli"})
 
@@ -43,9 +45,10 @@ def trusted_roots(path: Path, document: Mapping[str, Any]) -> tuple[str, ...]:
     refuse_unknown(path, "trust.", table, ["roots"])
     roots = []
     for text in _texts(path, "trust.roots", table.get("roots", [])):
+        _refuse_long(path, "trust.roots", text)
         root = os.path.expanduser(text)
         if not os.path.isabs(root):
-            raise invalid(path, f"trust.roots must hold absolute paths, not {text!r}")
+            raise invalid(path, f"trust.roots must hold absolute paths, not {shown(text)}")
         roots.append(os.path.realpath(root))
     return tuple(roots)
 
@@ -74,7 +77,7 @@ def _source(
 ) -> SourceTable:
     scope = table.get("scope", "global" if place is Place.USER else "project")
     if scope not in SCOPES:
-        raise invalid(path, f"{where}scope must be one of {', '.join(SCOPES)}, not {scope!r}")
+        raise invalid(path, f"{where}scope must be one of {', '.join(SCOPES)}, not {shown(scope)}")
     if place is Place.USER and scope != "global":
         raise invalid(
             path,
@@ -84,6 +87,7 @@ def _source(
     if place is Place.USER and "root" not in table:
         raise invalid(path, f"{where}root is missing")
     root = _text(path, f"{where}root", table.get("root", "."))
+    _refuse_long(path, f"{where}root", root)
     kind = table.get("kind")
     if kind is not None and not (isinstance(kind, str) and KIND.fullmatch(kind)):
         raise invalid(path, f"{where}kind must be a word of letters, digits, '.', '_' and '-'")
@@ -106,21 +110,42 @@ def _prefix(path: Path, where: str, value: object) -> str | None:
         usable = not value.startswith("/") and "\\" not in value and value.isprintable()
         if usable and not any(part in ("", ".", "..") for part in parts):
             return "/".join(parts)
-    raise invalid(path, f"{where}prefix must be a relative path without '..', not {value!r}")
+    raise invalid(path, f"{where}prefix must be a relative path without '..', not {shown(value)}")
+
+
+def _refuse_long(path: Path, key: str, text: str) -> None:
+    if len(text.encode("utf-8")) > LONGEST_PATH:
+        raise invalid(path, f"{key} is longer than {LONGEST_PATH} bytes: {shown(text)}")
 
 
 def _text(path: Path, key: str, value: object) -> str:
     if isinstance(value, str) and value and "\0" not in value:
         return value
-    raise invalid(path, f"{key} must be a text, not {value!r}")
+    raise invalid(path, f"{key} must be a text, not {shown(value)}")
 
 
 def _texts(path: Path, key: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list):
-        raise invalid(path, f"{key} must be a list of texts, not {value!r}")
+        raise invalid(path, f"{key} must be a list of texts, not {shown(value)}")
     return tuple(_text(path, key, item) for item in value)
+
+
+def refuse_link_outside(path: Path, project_root: Path, user_file: Path) -> None:
+    """Raise where a project's own file is a symbolic link to one outside the project.
+
+    A cloned repository could have another file read as settings, or changed in
+    its place, such as the user's own.
+    """
+    real_root = os.path.realpath(project_root)
+    if not os.path.realpath(path).startswith(real_root.rstrip(os.sep) + os.sep):
+        raise InvalidInput(
+            "source_outside_project",
+            f"{path} is a symbolic link out of the project",
+            f"Replace it by the file itself. If you trust this project, add its root to "
+            f'{user_file}: [trust] roots = ["{real_root}"]',
+        )
 
 
 def refuse_outside(
@@ -137,7 +162,7 @@ def refuse_outside(
         if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
             raise InvalidInput(
                 "source_outside_project",
-                f"{path}: the source root {source.root} lies outside the project",
+                f"{path}: the source root {clipped(str(source.root))} lies outside the project",
                 f"If you trust this project, add its root to {user_file}: "
                 f'[trust] roots = ["{real_root}"]',
             )

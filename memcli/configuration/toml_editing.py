@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memcli.configuration.toml_parsing import TomlError, parse_toml
 from memcli.configuration.toml_tables import invalid, read_toml
 from memcli.errors import Failure
-from memcli.locations import private_directory, write_private
+from memcli.locations import FILE_MODE, private_directory, replacing, shared_file
 
 _OPENING, _CLOSING = "[{", "]}"
 
@@ -49,15 +49,16 @@ def set_value(path: Path, table: str, key: str, value: str, *, private: bool) ->
     target = Path(os.path.realpath(path))
     try:
         data = target.read_bytes() if target.exists() else b""
-        mode = target.stat().st_mode & 0o777 if data else 0o644
     except OSError as error:
         raise invalid(path, f"cannot be read: {error.strerror or error}") from error
     changed = _changed(path, data.decode("utf-8"), table, key, value, old)
     try:
         private_directory(target.parent)
-        write_private(target, changed.encode())
-        if not private:
-            target.chmod(mode)
+        if not private and not target.exists():
+            os.close(shared_file(target))
+        mode = FILE_MODE if private else target.stat().st_mode & 0o777
+        with replacing(target, mode=mode) as stream:
+            stream.write(changed.encode())
     except OSError as error:
         raise Failure(
             "file_unwritable", f"{path} cannot be written: {error.strerror or error}"
@@ -86,13 +87,9 @@ def _changed(path: Path, text: str, table: str, key: str, value: str, old: Any) 
 
 
 def _read(text: str) -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError:
+        return parse_toml(text.removeprefix("\ufeff"))
+    except TomlError:
         return None
 
 

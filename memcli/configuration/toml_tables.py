@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from memcli.errors import InvalidInput
+from memcli.configuration.toml_parsing import TomlError, parse_toml
+from memcli.errors import InvalidInput, clipped, shown
 
 MAX_FILE_BYTES = 1 << 20
 LINE = re.compile(r"\s*\(at line (\d+), column (\d+)\)\s*$")
@@ -40,28 +40,22 @@ def read_toml(path: Path) -> Mapping[str, Any] | None:
 
 
 def _parsed(path: Path, data: bytes) -> Mapping[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return parse_toml(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise invalid(f"{path}:{line}", "is not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
+    except TomlError as error:
         message = str(error)
         found = LINE.search(message)
         place = f"{path}:{found[1]}:{found[2]}" if found else path
         raise invalid(place, LINE.sub("", message), "Correct the TOML syntax.") from error
-    except RecursionError as error:
-        raise invalid(path, "is nested too deeply") from error
 
 
 def checked_table(path: Path, name: str, value: object) -> Mapping[str, Any]:
     """``value`` as the table ``[name]``; anything else is an error."""
     if not isinstance(value, dict):
-        raise invalid(path, f"{name} must be a table [{name}], not {value!r}")
+        raise invalid(path, f"{name} must be a table [{name}], not {shown(value)}")
     return value
 
 
@@ -70,7 +64,7 @@ def refuse_unknown(path: Path, where: str, given: Iterable[str], known: Iterable
     names = sorted(known)
     for key in given:
         if key not in names:
-            raise invalid(path, f"unknown key {where}{key}", suggestion(key, names))
+            raise invalid(path, f"unknown key {where}{clipped(key)}", suggestion(key, names))
 
 
 def suggestion(key: str, known: Iterable[str]) -> str:

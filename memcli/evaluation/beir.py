@@ -15,12 +15,12 @@ from typing import BinaryIO
 
 from memcli.evaluation.export import ExportSummary, require_directory
 from memcli.evaluation.frozen import EvaluationSet, FrozenCase
-from memcli.evaluation.private_stream import private_stream, reporting_write_faults
+from memcli.evaluation.output_file import reporting_write_faults
 from memcli.evaluation.rankings import Ranked
 from memcli.evaluation.report import report_document
 from memcli.evaluation.trec import encoded_id
 from memcli.history.traces import RecordedCandidate
-from memcli.locations import private_directory
+from memcli.locations import private_directory, replacing
 from memcli.memory.hashing import canonical_json
 
 CORPUS_FILE = "corpus.jsonl"
@@ -49,9 +49,9 @@ def export_beir(source: EvaluationSet, directory: Path) -> ExportSummary:
     with reporting_write_faults(directory):
         private_directory(directory)
         with (
-            private_stream(paths[0]) as corpus,
-            private_stream(paths[1]) as queries,
-            private_stream(paths[2]) as qrels,
+            replacing(paths[0]) as corpus,
+            replacing(paths[1]) as queries,
+            replacing(paths[2]) as qrels,
         ):
             strays = _strays(source)
             versions = _versions(source, strays)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from memcli.errors import Failure
-from memcli.evaluation.frozen import SourceRun
+from memcli.evaluation.frozen import SourceRun, canonical_manifest
 from memcli.evaluation.matching import EvidenceItem, in_order
 from memcli.evaluation.source_runs import read_source_run
+from memcli.history.case_digests import (
+    damaged_case,
+    damaged_cases,
+    require_whole_case,
+)
 from memcli.history.corpus import ManifestResource
+from memcli.history.digests import lost_by_index, require_whole_run
 from memcli.history.excerpts import excerpt_of
 from memcli.history.runs import near_ids
-from memcli.history.store import HistoryStore, snapshot, transaction
+from memcli.history.store import HistoryStore
 from memcli.history.traces import RecordedCandidate, read_candidates
+from memcli.sqlite_files import snapshot, transaction
 
 DRAFT = "draft"
 READY = "ready"
@@ -29,8 +37,9 @@ SELECT case_id, run_id, project_id, query, corpus_hash, status, version,
     created_at, updated_at
 FROM evaluation_cases AS one
 """
+# Lists come from the table itself: an index that lost an entry would hide a Case.
 LIST_CASES = f"""
-{SELECT_CASE}
+{SELECT_CASE} NOT INDEXED
 WHERE (:project_id IS NULL OR project_id = :project_id)
 AND (:status IS NULL OR status = :status)
 ORDER BY created_at, case_id
@@ -40,12 +49,14 @@ SELECT case_id, project_id FROM evaluation_cases
 WHERE case_id >= :prefix AND case_id < :prefix || char(1114111) ORDER BY case_id LIMIT 20
 """
 RECENT_IDS = "SELECT case_id FROM evaluation_cases ORDER BY created_at DESC LIMIT ?"
+IS_THERE = "SELECT 1 FROM evaluation_cases NOT INDEXED WHERE case_id = ?"
 IS_A_RUN = "SELECT 1 FROM retrieval_runs WHERE run_id = ?"
 EVIDENCE = "SELECT resource_id, unit_key FROM evaluation_evidence WHERE case_id = ?"
 FROZEN_MANIFEST = """
 SELECT ordinal, resource_id, scope, kind, path, title, description, resource_hash, body_sha256
 FROM evaluation_corpus_resources WHERE corpus_hash = ? ORDER BY ordinal
 """
+EFFECTIVE_HASH = "SELECT effective_hash FROM evaluation_corpora WHERE corpus_hash = ?"
 DELETE_CASE = (
     "DELETE FROM evaluation_evidence WHERE case_id = ?",
     "DELETE FROM evaluation_cases WHERE case_id = ?",
@@ -54,11 +65,11 @@ DELETE_CASE = (
 DELETE_CORPUS_OF_NO_CASE = (
     """
     DELETE FROM evaluation_corpus_resources
-    WHERE corpus_hash = ?1 AND ?1 NOT IN (SELECT corpus_hash FROM evaluation_cases)
+    WHERE corpus_hash = ?1 AND ?1 NOT IN (SELECT corpus_hash FROM evaluation_cases NOT INDEXED)
     """,
     """
     DELETE FROM evaluation_corpora
-    WHERE corpus_hash = ?1 AND ?1 NOT IN (SELECT corpus_hash FROM evaluation_cases)
+    WHERE corpus_hash = ?1 AND ?1 NOT IN (SELECT corpus_hash FROM evaluation_cases NOT INDEXED)
     """,
 )
 
@@ -119,6 +130,16 @@ def list_cases(
         return [Case(*row) for row in rows]
 
 
+def list_damaged_cases(store: HistoryStore) -> list[str]:
+    """Ids of Cases whose row or evidence is not what was confirmed, of whatever project."""
+    with store.reading() as connection:
+        if connection is None:
+            return []
+        # Of one moment: a Case that is being resolved is not damaged.
+        with snapshot(connection):
+            return damaged_cases(connection)
+
+
 def next_unresolved(
     store: HistoryStore, *, project_id: str | None, skipping: Collection[str] = ()
 ) -> Case | None:
@@ -127,7 +148,8 @@ def next_unresolved(
     A Case that ``needs_evidence`` was looked at and is not offered again.
     """
     drafts = list_cases(store, project_id=project_id, status=DRAFT)
-    return next((case for case in drafts if case.case_id not in skipping), None)
+    passed_over = {*skipping, *list_damaged_cases(store)}
+    return next((case for case in drafts if case.case_id not in passed_over), None)
 
 
 def get_case(store: HistoryStore, reference: str, *, project_id: str | None) -> CaseDetail:
@@ -141,11 +163,15 @@ def get_case(store: HistoryStore, reference: str, *, project_id: str | None) -> 
             raise case_not_found(reference, "there are no cases yet")
         with snapshot(connection):
             case = find_case(connection, reference, project_id)
+            require_whole_case(connection, case.case_id)
             run = read_source_run(connection, case.run_id)
             if run is None:
-                raise Failure("store_damaged", f"the source run of case {case.case_id} is gone")
+                raise damaged_case(case.case_id, "its source run is gone")
+            require_whole_run(connection, case.run_id, None)
             candidates = read_candidates(connection, case.run_id)
             resources = read_frozen_manifest(connection, case.corpus_hash)
+            if not is_frozen_corpus(connection, case.corpus_hash, resources):
+                raise damaged_case(case.case_id, "its frozen manifest is not what was frozen")
             items = read_evidence(connection, case.case_id)
     evidence = tuple(_confirmed(store, item, candidates, resources) for item in items)
     return CaseDetail(case, run, candidates, resources, evidence)
@@ -200,6 +226,8 @@ def find_case(connection: sqlite3.Connection, reference: str, project_id: str | 
             return Case(*row)
         if candidates:
             raise case_not_found(reference, f"several cases begin so: {', '.join(candidates)}")
+    if connection.execute(IS_THERE, (prefix,)).fetchone():
+        raise lost_by_index(f"case {prefix}")
     if connection.execute(IS_A_RUN, (prefix,)).fetchone():
         raise case_not_found(reference, f"but a run is: `memcli case create {prefix}`")
     recent = [row[0] for row in connection.execute(RECENT_IDS, (IDS_TO_COMPARE,))]
@@ -223,6 +251,16 @@ def read_frozen_manifest(
     """The frozen resources in corpus order."""
     rows = connection.execute(FROZEN_MANIFEST, (corpus_hash,))
     return tuple(ManifestResource(*row) for row in rows)
+
+
+def is_frozen_corpus(
+    connection: sqlite3.Connection, corpus_hash: str, resources: Sequence[ManifestResource]
+) -> bool:
+    """Whether the corpus is there and these rows are what its hash names."""
+    row = connection.execute(EFFECTIVE_HASH, (corpus_hash,)).fetchone()
+    return row is not None and (
+        hashlib.sha256(canonical_manifest(resources)).hexdigest() == corpus_hash
+    )
 
 
 def _confirmed(

@@ -12,9 +12,12 @@ from memcli.errors import Failure, NotReady
 from memcli.evaluation.cases import DRAFT, SELECT_CASE, Case
 from memcli.evaluation.frozen import canonical_manifest
 from memcli.history.blobs import BlobStore
+from memcli.history.case_digests import seal_case
 from memcli.history.clocks import stamp
+from memcli.history.digests import DamagedRecord
 from memcli.history.runs import RunDetail, get_run
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
+from memcli.sqlite_files import transaction
 
 NewId = Callable[[], str]
 
@@ -100,7 +103,10 @@ def create_cases(
 def _create(
     store: HistoryStore, reference: str, project_id: str, verified: set[str], new_id: NewId
 ) -> tuple[Case, bool]:
-    detail = get_run(store, reference, project_id=project_id)
+    try:
+        detail = get_run(store, reference, project_id=project_id)
+    except DamagedRecord as error:
+        raise _refused(reference, error.message) from error
     if detail.run.case is not None:
         existing = _existing(store, detail.run.run_id)
         if existing is not None:
@@ -146,6 +152,7 @@ def _insert(
         )
     values = (new_id(), run.run_id, run.project_id, run.query, corpus_hash, now, now)
     connection.execute(INSERT_CASE, values)
+    seal_case(connection, values[0])
     return Case(*connection.execute(CASE_OF_RUN, (run.run_id,)).fetchone()), True
 
 

@@ -13,8 +13,9 @@ COLUMNS = (
     "kind", "variant", "cases", "case_id", "run_id", "project_id", "version", "query", "evidence",
     "places", "candidates", *METRICS, "warm_us", "warm_p50_us", "warm_p95_us", "status", "reason",
 )  # fmt: skip
-# What a spreadsheet takes for the beginning of a formula, and would run.
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+# What a spreadsheet takes for the beginning of a formula, and would run; East Asian ones take
+# the full-width signs too, and all skip white space before them.
+FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 
 
 def csv_report(report: Mapping[str, Any]) -> bytes:
@@ -55,6 +56,8 @@ def _cell(value: object) -> object:
         return ""
     if isinstance(value, float):
         return repr(value)
-    if isinstance(value, str) and value.startswith(FORMULA_SIGNS):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    # A bare carriage return is not quoted by the writer, and ends a row for a reader.
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text

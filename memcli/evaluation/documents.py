@@ -25,9 +25,13 @@ def case_document(case: Case) -> dict[str, Any]:
     return {"schema": CASE_SCHEMA, "case": asdict(case)}
 
 
-def case_list_document(cases: Iterable[Case]) -> dict[str, Any]:
+def case_list_document(cases: Iterable[Case], damaged: Iterable[str] = ()) -> dict[str, Any]:
     """``case list --json``, oldest first."""
-    return {"schema": CASE_LIST_SCHEMA, "cases": [asdict(case) for case in cases]}
+    return {
+        "schema": CASE_LIST_SCHEMA,
+        "cases": [asdict(case) for case in cases],
+        "damaged": list(damaged),
+    }
 
 
 def case_create_document(made: Iterable[Creation]) -> dict[str, Any]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memcli.errors import Failure, InvalidInput
+from memcli.errors import Failure, InvalidInput, clipped, shown
 from memcli.evaluation.matching import EvidenceItem
 from memcli.evaluation.rankings import labelling_order
 from memcli.history.traces import RecordedCandidate
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 INVALID_RESOLUTION = "invalid_resolution"
+MOST_NAMED = 10
+LONGEST_NUMBER = 100
 HOW_TO_SPELL = "Name evidence as unit:KEY, resource:ID or rank:N."
 HOW_TO_RESOLVE = (
     'Give {"expected_version": N, "evidence": [{"resource_id": "...", "unit_key": "..."}]} '
@@ -51,14 +55,16 @@ def named_items(
             continue
         form, _, value = named.partition(":")
         if not value or form not in ("unit", "resource", "rank"):
-            raise InvalidInput(INVALID_RESOLUTION, f"{named!r} names no evidence", HOW_TO_SPELL)
+            raise InvalidInput(
+                INVALID_RESOLUTION, f"{shown(named)} names no evidence", HOW_TO_SPELL
+            )
         if form == "resource":
             items.append(EvidenceItem(value))
         elif form == "unit":
             if value in resource_of:
                 items.append(EvidenceItem(resource_of[value], value))
             else:
-                unknown.append(f"{named} is no candidate of the run")
+                unknown.append(f"{clipped(named)} is no candidate of the run")
         else:
             place = _place(named, value)
             if place <= len(order):
@@ -73,9 +79,10 @@ def named_items(
 
 def evidence_invalid(faults: Sequence[str]) -> Failure:
     """The error for evidence that is unknown, foreign or given twice; one phrase a fault."""
+    further = len(faults) - MOST_NAMED
     return Failure(
         "evidence_invalid",
-        "; ".join(faults),
+        "; ".join(faults[:MOST_NAMED]) + (f"; and {further} more" if further > 0 else ""),
         "`memcli case show` lists the candidates and resources that can be evidence.",
     )
 
@@ -91,8 +98,10 @@ def parse_resolution(data: bytes) -> Resolution:
         InvalidInput: ``invalid_resolution``, saying what is wrong.
     """
     try:
-        document = json.loads(data, object_pairs_hook=_without_repeats)
-    except (ValueError, RecursionError) as error:
+        document = json.loads(data, object_pairs_hook=_without_repeats, parse_int=_whole)
+    except RecursionError as error:
+        raise _malformed("the resolution is not JSON: it is nested too deeply") from error
+    except ValueError as error:
         raise _malformed(f"the resolution is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise _malformed("the resolution is no JSON object")
@@ -112,7 +121,7 @@ def parse_resolution(data: bytes) -> Resolution:
 
 def _item(value: Any, where: str) -> Named:
     if isinstance(value, str):
-        return value
+        return _storable(value, where)
     if not isinstance(value, dict):
         raise _malformed(f"{where} must be an object or a spelling such as unit:KEY")
     _only(value, ("resource_id", "unit_key"), where)
@@ -121,18 +130,26 @@ def _item(value: Any, where: str) -> Named:
         raise _malformed(f"{where}.resource_id must be a text")
     if unit_key is not None and (not isinstance(unit_key, str) or not unit_key):
         raise _malformed(f"{where}.unit_key must be a text or null")
+    _storable(f"{resource_id}{unit_key}", where)
     return EvidenceItem(resource_id, unit_key)
+
+
+def _storable(text: str, where: str) -> str:
+    """JSON can spell half of a surrogate pair, which is no character and cannot be stored."""
+    if SURROGATE.search(text):
+        raise _malformed(f"{where} holds half a surrogate pair: {shown(text)}")
+    return text
 
 
 def _place(named: str, value: str) -> int:
     if not (value.isascii() and value.isdigit() and len(value) <= 9 and int(value) > 0):
-        raise InvalidInput(INVALID_RESOLUTION, f"{named!r} has no rank from 1", HOW_TO_SPELL)
+        raise InvalidInput(INVALID_RESOLUTION, f"{shown(named)} has no rank from 1", HOW_TO_SPELL)
     return int(value)
 
 
 def _only(document: dict[str, Any], names: Sequence[str], where: str) -> None:
     if surplus := sorted(document.keys() - set(names)):
-        raise _malformed(f"{where} has the unknown name {surplus[0]!r}")
+        raise _malformed(f"{where} has the unknown name {shown(surplus[0])}")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -140,6 +157,12 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) < len(pairs):
         raise ValueError("a name is given twice in one object")
     return document
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError("a number has too many digits")
+    return int(digits)
 
 
 def _malformed(what: str) -> InvalidInput:

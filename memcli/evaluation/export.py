@@ -9,9 +9,9 @@ from pathlib import Path
 from memcli.errors import InvalidInput
 from memcli.evaluation.fixture import write_fixture
 from memcli.evaluation.frozen import EvaluationSet
-from memcli.evaluation.private_stream import private_stream, reporting_write_faults
+from memcli.evaluation.output_file import reporting_write_faults
 from memcli.evaluation.report import ReportBuilder, report_bytes, report_document
-from memcli.locations import private_directory
+from memcli.locations import private_directory, replacing
 
 FIXTURE_FILE = "fixture.json"
 REPORT_FILE = "report.json"
@@ -79,7 +79,7 @@ def export_set(source: EvaluationSet, targets: ExportTargets) -> ExportSummary:
     first = files[0]
     with reporting_write_faults(first), ExitStack() as stack:
         private_directory(first.parent)
-        streams = {path: stack.enter_context(private_stream(path)) for path in files}
+        streams = {path: stack.enter_context(replacing(path)) for path in files}
         if targets.fixture is not None:
             write_fixture(source, streams[targets.fixture].write, on_case=builder.add)
         else:

@@ -16,8 +16,18 @@ def is_text(value: object) -> bool:
     return type(value) is str
 
 
-def is_whole(value: object) -> bool:
-    return type(value) is int
+def is_count(value: object) -> bool:
+    """A whole number from 0 that any reader of JSON keeps exactly, and so does a sum of some."""
+    return type(value) is int and 0 <= value < 1 << 53
+
+
+def is_place(value: object) -> bool:
+    """A count from 1."""
+    return is_count(value) and value != 0
+
+
+def is_status(value: object) -> bool:
+    return value in ("draft", "ready", "needs_evidence")
 
 
 def is_number(value: object) -> bool:
@@ -40,9 +50,9 @@ def is_texts(value: object) -> bool:
     return isinstance(value, list) and all(type(one) is str for one in value)
 
 
-def are_whole(value: object) -> bool:
-    """An object of whole numbers."""
-    return isinstance(value, dict) and all(type(one) is int for one in value.values())
+def are_counts(value: object) -> bool:
+    """An object of counts."""
+    return isinstance(value, dict) and all(is_count(one) for one in value.values())
 
 
 def or_null(check: Callable[[object], bool]) -> Callable[[object], bool]:
@@ -55,15 +65,15 @@ FIXTURE: Shape = {
     "bodies": is_object,
     "cases": is_list,
     "corpora": is_object,
-    "counts": are_whole,
+    "counts": are_counts,
     "excluded": is_list,
     "schema": is_text,
     "sha256": is_text,
 }
-EXCLUDED: Shape = {"case_id": is_text, "status": is_text, "reason": is_text}
+EXCLUDED: Shape = {"case_id": is_text, "status": is_status, "reason": is_text}
 CORPUS: Shape = {"effective_hash": is_text, "resources": is_list}
 RESOURCE: Shape = {
-    "ordinal": is_whole,
+    "ordinal": is_count,
     "resource_id": is_text,
     "scope": is_text,
     "kind": is_text,
@@ -77,7 +87,7 @@ CASE: Shape = {
     "case_id": is_text,
     "project_id": is_text,
     "query": is_text,
-    "version": is_whole,
+    "version": is_place,
     "corpus_hash": is_text,
     "evidence": is_list,
     "run": is_object,
@@ -93,17 +103,17 @@ RUN: Shape = {
     "effective_hash": is_text,
     "recipe": is_object,
     "models": is_object,
-    "counts": are_whole,
+    "counts": are_counts,
     "limits": is_object,
-    "timings_us": are_whole,
+    "timings_us": are_counts,
     "lexical": is_object,
 }
 LEXICAL: Shape = {"terms": is_texts, "skipped": is_texts}
 LOCATOR: Shape = {
-    "start_line": is_whole,
-    "end_line": is_whole,
-    "start_char": or_null(is_whole),
-    "end_char": or_null(is_whole),
+    "start_line": is_place,
+    "end_line": is_place,
+    "start_char": or_null(is_count),
+    "end_char": or_null(is_count),
 }
 CANDIDATE: Shape = {
     "unit_key": is_text,
@@ -115,20 +125,20 @@ CANDIDATE: Shape = {
     "path": is_text,
     "heading_path": is_texts,
     "locator": is_object,
-    "token_count": is_whole,
-    "exact_tier": or_null(is_whole),
-    "exact_rank": or_null(is_whole),
-    "bm25_rank": or_null(is_whole),
+    "token_count": is_count,
+    "exact_tier": or_null(is_place),
+    "exact_rank": or_null(is_place),
+    "bm25_rank": or_null(is_place),
     "bm25_score": or_null(is_number),
-    "vector_rank": or_null(is_whole),
+    "vector_rank": or_null(is_place),
     "vector_score": or_null(is_number),
-    "rrf_rank": or_null(is_whole),
+    "rrf_rank": or_null(is_place),
     "rrf_score": or_null(is_number),
-    "rerank_rank": or_null(is_whole),
+    "rerank_rank": or_null(is_place),
     "rerank_score": or_null(is_number),
     "rerank_truncated": is_truth,
     "relevance": or_null(is_number),
-    "final_rank": or_null(is_whole),
+    "final_rank": or_null(is_place),
     "final_score": or_null(is_number),
     "exclusion_reason": or_null(is_text),
     "action": or_null(is_text),

@@ -22,7 +22,7 @@ QUALITY = ("recall_at_20", "ndcg_at_10", "mrr_at_10")
 SHARES = ("resource_diversity_at_20", "scope_violation_at_20", "stale_result_at_20")
 # What HTML forbids, and marks that reorder what a reader sees; a page shows a box instead.
 FORBIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 # Okabe and Ito's palette, which colour-blind readers tell apart; lighter ones in the dark.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#a8438a")

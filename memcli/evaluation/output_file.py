@@ -5,10 +5,11 @@ A device or a pipe that stands under the name is written to, not replaced.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from memcli.errors import InvalidInput
-from memcli.evaluation.private_stream import reporting_write_faults
+from memcli.errors import Failure, InvalidInput
 from memcli.locations import private_directory, write_private
 
 
@@ -27,3 +28,16 @@ def write_output(path: Path, data: bytes) -> None:
             return
         private_directory(path.parent)
         write_private(path, data)
+
+
+@contextmanager
+def reporting_write_faults(target: Path) -> Iterator[None]:
+    """Turn errors of the file system below ``target`` into ``export_failed``."""
+    try:
+        yield
+    except OSError as error:
+        raise Failure(
+            "export_failed",
+            f"{error.filename or target} cannot be written: {error.strerror or error}",
+            "Choose a directory that can be written, with room in it.",
+        ) from error

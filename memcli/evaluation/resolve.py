@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from memcli.errors import Conflict, InvalidInput
+from memcli.errors import Conflict, InvalidInput, clipped, shown
 from memcli.evaluation.cases import (
     NEEDS_EVIDENCE,
     READY,
@@ -16,9 +16,11 @@ from memcli.evaluation.cases import (
 )
 from memcli.evaluation.evidence import INVALID_RESOLUTION, Named, evidence_invalid, named_items
 from memcli.evaluation.matching import EvidenceItem
+from memcli.history.case_digests import require_whole_case, seal_case
 from memcli.history.clocks import stamp
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
 from memcli.history.traces import RecordedCandidate, read_candidates
+from memcli.sqlite_files import transaction
 
 DELETE_EVIDENCE = "DELETE FROM evaluation_evidence WHERE case_id = ?"
 INSERT_EVIDENCE = """
@@ -62,6 +64,7 @@ def resolve_case(
         case = find_case(connection, reference, project_id)
         if case.version != expected_version:
             raise _conflict(case, expected_version)
+        require_whole_case(connection, case.case_id)
         items = _checked_items(connection, case, evidence)
         connection.execute(DELETE_EVIDENCE, (case.case_id,))
         connection.executemany(
@@ -69,6 +72,7 @@ def resolve_case(
         )
         status = READY if items else NEEDS_EVIDENCE
         connection.execute(SET_STATUS, (status, stamp(store.now()), case.case_id))
+        seal_case(connection, case.case_id)
         return find_case(connection, case.case_id, project_id)
 
 
@@ -93,16 +97,17 @@ def _faults(
     seen: set[EvidenceItem] = set()
     faults = []
     for item in items:
+        name = clipped(item.spelling)
         if item in seen:
-            faults.append(f"{item.spelling} is given twice")
+            faults.append(f"{name} is given twice")
         elif item.unit_key is None:
             if item.resource_id not in frozen:
-                faults.append(f"{item.spelling} is not in the frozen corpus")
+                faults.append(f"{name} is not in the frozen corpus")
         elif item.unit_key not in resource_of:
-            faults.append(f"{item.spelling} is no candidate of the run")
+            faults.append(f"{name} is no candidate of the run")
         elif resource_of[item.unit_key] != item.resource_id:
             owner = resource_of[item.unit_key]
-            faults.append(f"{item.spelling} is of {owner!r}, not of {item.resource_id!r}")
+            faults.append(f"{name} is of {owner!r}, not of {shown(item.resource_id)}")
         seen.add(item)
     return faults
 

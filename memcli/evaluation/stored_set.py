@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,20 +10,26 @@ from contextlib import contextmanager
 from memcli.errors import Conflict, Failure
 from memcli.evaluation.cases import (
     DRAFT,
+    EFFECTIVE_HASH,
     LIST_CASES,
     NEEDS_EVIDENCE,
+    READY,
     Case,
     case_not_found,
     find_case,
+    is_frozen_corpus,
     read_evidence,
     read_frozen_manifest,
 )
-from memcli.evaluation.frozen import ExcludedCase, FrozenCase, FrozenCorpus, canonical_manifest
+from memcli.evaluation.frozen import ExcludedCase, FrozenCase, FrozenCorpus
 from memcli.evaluation.rankings import C, Ranked, RankedUnit
 from memcli.evaluation.source_runs import has_source_run, read_source_run
 from memcli.history.blobs import BlobStore
-from memcli.history.store import HistoryStore, snapshot
+from memcli.history.case_digests import is_whole_case
+from memcli.history.digests import is_whole_run
+from memcli.history.store import HistoryStore
 from memcli.history.traces import RecordedCandidate, read_candidates
+from memcli.sqlite_files import snapshot
 
 # Corpora whose hashes stay in memory; Cases of one project mostly share a few.
 CORPORA_AT_HAND = 64
@@ -33,7 +38,6 @@ WHY_NOT = {
     DRAFT: "it has not been resolved yet",
     NEEDS_EVIDENCE: "no evidence was confirmed: none matched",
 }
-EFFECTIVE_HASH = "SELECT effective_hash FROM evaluation_corpora WHERE corpus_hash = ?"
 HASHES = """
 SELECT resource_id, resource_hash FROM evaluation_corpus_resources WHERE corpus_hash = ?
 """
@@ -101,7 +105,7 @@ class StoredSet:
         self._cases: list[Case] = []
         self._excluded: list[ExcludedCase] = []
         for case in selected:
-            reason = WHY_NOT.get(case.status) or self._fault_of(case)
+            reason = self._damage_of(case) or WHY_NOT.get(case.status) or self._fault_of(case)
             if reason is None:
                 self._cases.append(case)
             else:
@@ -178,6 +182,13 @@ class StoredSet:
         assert self._connection is not None, "an empty set has no cases to read"
         return self._connection
 
+    def _damage_of(self, case: Case) -> str | None:
+        if not is_whole_case(self._reading, case.case_id):
+            return "it is damaged: it is not what was confirmed"
+        if case.status == READY and not is_whole_run(self._reading, case.run_id):
+            return "its source run is damaged: it is not what was recorded"
+        return None
+
     def _fault_of(self, case: Case) -> str | None:
         """Why a ready Case cannot be scored; as exports hold it, it names no path of this host."""
         if not case.evidence_count:
@@ -192,10 +203,8 @@ class StoredSet:
         return self._corpora[case.corpus_hash]
 
     def _fault_of_corpus(self, corpus_hash: str) -> str | None:
-        row = self._reading.execute(EFFECTIVE_HASH, (corpus_hash,)).fetchone()
         resources = read_frozen_manifest(self._reading, corpus_hash)
-        manifest = canonical_manifest(resources)
-        if row is None or hashlib.sha256(manifest).hexdigest() != corpus_hash:
+        if not is_frozen_corpus(self._reading, corpus_hash, resources):
             return "its frozen manifest is damaged"
         for resource in resources:
             if not self._is_sound(resource.body_sha256):

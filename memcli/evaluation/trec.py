@@ -17,10 +17,10 @@ from urllib.parse import quote
 from memcli.evaluation.export import ExportSummary, require_directory
 from memcli.evaluation.frozen import EvaluationSet, FrozenCase
 from memcli.evaluation.matching import EvidenceItem, match
-from memcli.evaluation.private_stream import private_stream, reporting_write_faults
+from memcli.evaluation.output_file import reporting_write_faults
 from memcli.evaluation.rankings import VARIANTS, Ranked, rankings_of
 from memcli.evaluation.report import report_document
-from memcli.locations import private_directory
+from memcli.locations import private_directory, replacing
 
 QRELS_FILE = "qrels.txt"
 # Brackets are encoded in every id, so this is the id of nothing.
@@ -46,7 +46,7 @@ def export_trec(source: EvaluationSet, directory: Path) -> ExportSummary:
     paths = tuple(directory / name for name in names)
     with reporting_write_faults(directory), ExitStack() as stack:
         private_directory(directory)
-        streams = [stack.enter_context(private_stream(path)) for path in paths]
+        streams = [stack.enter_context(replacing(path)) for path in paths]
         for case in source.ranked_cases():
             streams[0].write(_text(qrel_lines(case)))
             rankings = rankings_of(case.candidates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,12 @@ from memcli.facade.surroundings import Surroundings
 from memcli.facade.workspace import Memcli
 
 if TYPE_CHECKING:
+    from memcli.evaluation.gate import Rule
     from memcli.facade.answers import Answer as Answer
     from memcli.facade.views import BuildReport as BuildReport
     from memcli.facade.views import NoteView as NoteView
 
-__all__ = ["Memcli", "Surroundings", "captured_native_output", "engine_versions"]
+__all__ = ["Memcli", "Surroundings", "captured_native_output", "engine_versions", "read_rules"]
 
 
 def captured_native_output() -> AbstractContextManager[None]:
@@ -37,3 +39,10 @@ def engine_versions() -> dict[str, str]:
         "llama-cpp-python": version("llama-cpp-python"),
         "llama.cpp": system_information().strip(),
     }
+
+
+def read_rules(texts: Sequence[str]) -> list[Rule]:
+    """The rules of a gate as typed. Raises ``InvalidInput`` ``invalid_rule``."""
+    from memcli.evaluation.gate import read_rule
+
+    return [read_rule(text) for text in texts]

@@ -51,7 +51,10 @@ class ActivationPlan:
 
 
 def activate(plan: ActivationPlan) -> Answer:
-    """Answer and record. Raises what the chain raises; the failed Run is recorded first."""
+    """Answer and record. Raises what the chain raises; the failed Run is recorded first.
+
+    The ``warnings`` of an error say what of that record could not be written.
+    """
     trace = _Trace(plan)
     run_id = trace.begin()
     stages = Stages(plan.clock, plan.limits.deadline_seconds)
@@ -88,9 +91,11 @@ def activate(plan: ActivationPlan) -> Answer:
     except Aborted:
         error: Failure = stages.deadline_error()
         trace.fail(run_id, stages, error, known)
+        error.warnings = trace.all_warnings
         raise error from None
     except MemcliError as error:
         trace.fail(run_id, stages, error, known)
+        error.warnings = trace.all_warnings
         raise
     except BaseException as fault:
         code = "retrieval_interrupted" if isinstance(fault, KeyboardInterrupt) else "internal_error"
@@ -98,8 +103,7 @@ def activate(plan: ActivationPlan) -> Answer:
         trace.fail(run_id, stages, Failure(code, summary), known)
         raise
     timings = {**activation.timings_us, "record": recorded}
-    # One cause, one warning: a store that cannot be written was no registry either.
-    return Answer(activation, run_id, timings, tuple(trace.warnings) or plan.warnings)
+    return Answer(activation, run_id, timings, trace.all_warnings)
 
 
 @dataclass(slots=True)
@@ -120,7 +124,12 @@ class _Trace:
     def __init__(self, plan: ActivationPlan) -> None:
         self._plan = plan
         self._recorder = RunRecorder(plan.history) if plan.history else None
-        self.warnings: list[str] = []
+        self._warnings: list[str] = []
+
+    @property
+    def all_warnings(self) -> tuple[str, ...]:
+        """One cause, one warning: a store that cannot be written was no registry either."""
+        return tuple(self._warnings) or self._plan.warnings
 
     def begin(self) -> str | None:
         plan = self._plan
@@ -133,7 +142,7 @@ class _Trace:
             lambda: recorder.begin(plan.project_id, plan.query, fingerprint, plan.limits),
         )
         if isinstance(begun, HistoryWarning):
-            self._warn(begun)
+            self._warn(begun, "this answer")
             self._recorder = None
             return None
         return begun
@@ -150,7 +159,7 @@ class _Trace:
         )
         recorder.close()
         if isinstance(ended, HistoryWarning):
-            self._warn(ended)
+            self._warn(ended, "this answer")
             return None
         return run_id
 
@@ -179,12 +188,14 @@ class _Trace:
             else None,
             timings_us={**stages.timings_us, "total": stages.total_us()},
         )
-        record_or_warn(plan.history, lambda: recorder.fail(run_id, fault))
+        ended = record_or_warn(plan.history, lambda: recorder.fail(run_id, fault))
         recorder.close()
+        if isinstance(ended, HistoryWarning):
+            self._warn(ended, "this failure")
 
-    def _warn(self, warning: HistoryWarning) -> None:
+    def _warn(self, warning: HistoryWarning, what: str) -> None:
         hint = f". {warning.hint}" if warning.hint else ""
-        self.warnings.append(f"this answer was not recorded: {warning.message}{hint}")
+        self._warnings.append(f"{what} was not recorded: {warning.message}{hint}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memcli.facade.freshness import remember_files
@@ -10,7 +10,6 @@ from memcli.facade.views import BuildReport
 from memcli.index.build_report import BuildProgress
 from memcli.index.builder import build_index
 from memcli.memory.project import create_storage, ignore_local_memory
-from memcli.memory.resource import EffectiveMemory
 
 if TYPE_CHECKING:
     from memcli.facade.workspace import Memcli, Progress
@@ -32,19 +31,13 @@ def build(
     create_storage(memcli.project.root, trusted=memcli.configuration.trusted)
     ignore_local_memory(memcli.project.root)
     identity = memcli.identity(settle=True)
-    memories: list[EffectiveMemory] = []
-
-    def synthesize(known_headings: Mapping[str, str | None]) -> EffectiveMemory:
-        memory = memcli.synthesize(known_headings)
-        memories.append(memory)
-        return memory
 
     def report(step: BuildProgress) -> None:
         progress(step.stage, step.done, step.total)
 
     summary = build_index(
         memcli.storage,
-        synthesize,
+        memcli.synthesize,
         memcli.shelf.configured_embedder(),
         now=around.now,
         clock=around.clock,
@@ -56,7 +49,6 @@ def build(
         token_vectors_mb=memcli.configuration.token_vectors_mb,
         progress=report,
         on_wait=on_wait,
-        check_cancelled=lambda: None,
+        on_ready=lambda memory: remember_files(memcli, memory),
     )
-    remember_files(memcli, memories[-1])
     return BuildReport(summary, around.clock() - started, identity.warnings)

@@ -101,12 +101,14 @@ class CaseAccess(ABC):
 
         ``status`` is ``draft``, ``ready`` or ``needs_evidence``.
         """
-        from memcli.evaluation.cases import list_cases
+        from memcli.evaluation.cases import list_cases, list_damaged_cases
         from memcli.facade.case_views import CaseListing
 
         project_id = None if all_projects else self._own_id
         cases = list_cases(self.history, project_id=project_id, status=status)
-        return CaseListing(tuple(cases), project_id)
+        damaged = tuple(list_damaged_cases(self.history))
+        whole = tuple(case for case in cases if case.case_id not in damaged)
+        return CaseListing(whole, project_id, damaged)
 
     def get_evaluation_case(self, reference: str) -> CaseView:
         """The Case named by an id or a unique beginning of one.
@@ -270,7 +272,7 @@ class CaseAccess(ABC):
 
     def _run_ids(self, references: Sequence[str]) -> list[str]:
         from memcli.history.runs import find_run, run_not_found
-        from memcli.history.store import snapshot
+        from memcli.sqlite_files import snapshot
 
         with self.history.reading() as connection:
             if connection is None:

@@ -62,16 +62,20 @@ class CaseCreations:
 
 @dataclass(frozen=True, slots=True)
 class CaseListing:
-    """Cases, oldest first; ``project_id`` is ``None`` where those of all projects are listed."""
+    """Cases, oldest first; ``project_id`` is ``None`` where those of all projects are listed.
+
+    ``damaged`` are Cases, of whatever project, that are not what was confirmed.
+    """
 
     cases: tuple[Case, ...]
     project_id: str | None
+    damaged: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """What ``case list --json`` prints."""
         from memcli.evaluation.documents import case_list_document
 
-        return case_list_document(self.cases)
+        return case_list_document(self.cases, self.damaged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,15 @@ class CaseDeletion:
     def document(self) -> dict[str, Any]:
         """What ``case delete --json`` prints."""
         return {"schema": DELETE_SCHEMA, "dry_run": self.dry_run, "case": asdict(self.case)}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSource:
+    """Which Cases: those of a fixture where one is given, else of the store."""
+
+    references: Sequence[str] | None = None
+    all_projects: bool = False
+    fixture: bytes | Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

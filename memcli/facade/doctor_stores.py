@@ -12,7 +12,7 @@ from memcli.history.inspection import inspect_store
 from memcli.history.schema import SCHEMA_VERSION as STORE_VERSION
 from memcli.index.inspection import inspect_index
 from memcli.index.locking import running_build
-from memcli.index.schema import SCHEMA_VERSION as INDEX_VERSION
+from memcli.index.tables import SCHEMA_VERSION as INDEX_VERSION
 
 if TYPE_CHECKING:
     from memcli.history.store import HistoryStore
@@ -33,8 +33,7 @@ def index_findings(
         tell_head(condition.head)
     if problems := (*condition.faults, *condition.gaps):
         newer = condition.schema is not None and condition.schema > INDEX_VERSION
-        # An ordinary build looks at pages, and takes rows that are there for all there are.
-        repair = UPGRADE if newer else BUILD if condition.faults else f"{BUILD} --force"
+        repair = UPGRADE if newer else BUILD
         yield Finding("index", "integrity", BROKEN, "; ".join(problems), repair)
     elif condition.schema is None:
         yield Finding("index", "integrity", WARN, "there is no index yet", BUILD)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from memcli.facade.init_template import project_file_text
 from memcli.facade.surroundings import Surroundings
 from memcli.history.projects import CentralRegistry
 from memcli.history.store import HistoryStore
-from memcli.locations import central_home, config_directory, sync_directory
+from memcli.locations import FILE_MODE, central_home, config_directory, replacing, shared_file
 from memcli.memory.identity import resolve_identity
 from memcli.memory.project import LOCAL_MEMORY, Project, discover_project
 from memcli.memory.resource import Scope
@@ -126,8 +125,8 @@ class InitPlan:
             if replace:
                 _replace(self.file, self.text)
             else:
-                with self.file.open("x", encoding="utf-8", newline="\n") as stream:
-                    stream.write(self.text)
+                with os.fdopen(shared_file(self.file), "wb") as stream:
+                    stream.write(self.text.encode())
         except FileExistsError as error:
             raise Conflict(
                 "file_exists",
@@ -238,16 +237,6 @@ def _folders(places: Iterable[str]) -> list[str]:
 
 def _replace(file: Path, text: str) -> None:
     """Put ``text`` in place of the file in one step, with the rights that the file has."""
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if file.is_file():
-            temporary.chmod(file.stat().st_mode & 0o777)
-        os.replace(temporary, file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_directory(file.parent)
+    rights = file.stat().st_mode & 0o777 if file.is_file() else FILE_MODE
+    with replacing(file, mode=rights) as stream:
+        stream.write(text.encode())

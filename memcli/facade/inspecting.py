@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memcli.errors import MemcliError
-from memcli.facade.status import Status, sizes_on_disk
+from memcli.facade.status import HistoryCounts, Status, sizes_on_disk
 from memcli.index.locking import running_build
 from memcli.index.reader import open_head
 from memcli.index.revisions import HeadInfo, RevisionInfo
 from memcli.index.swap import head_info, list_revisions
+from memcli.memory.unlisted import why_unlisted
 from memcli.models.loaded_model import Aborted, never
 from memcli.retrieval.chain import Models, run_chain, valid_query
 from memcli.retrieval.explanation import Story, tell_story
@@ -33,6 +36,14 @@ def status_of(memcli: Memcli) -> Status:
         revision = _head_revision(memcli, head)
     except MemcliError as error:
         warnings.append(f"{error.message} [{error.code}] {error.hint}")
+    counts = None
+    try:
+        counts = _history_counts(memcli, identity.project_id)
+        warnings += _damaged_records(memcli)
+    except MemcliError as error:
+        # One cause, one warning: the registry is in the same store.
+        if not any(error.message in each for each in warnings):
+            warnings.append(f"{error.message} [{error.code}] {error.hint}")
     build = running_build(memcli.storage)
     try:
         device_text = memcli.shelf.device_description
@@ -62,9 +73,33 @@ def status_of(memcli: Memcli) -> Status:
         device=device_text,
         configuration=memcli.configuration,
         central_home=memcli.history.home,
+        history=counts,
         sizes=sizes_on_disk(memcli.storage.directory),
         warnings=tuple(warnings),
     )
+
+
+def _history_counts(memcli: Memcli, project_id: str) -> HistoryCounts:
+    from memcli.evaluation.cases import list_cases
+    from memcli.history.runs import list_runs
+
+    runs = list_runs(memcli.history, project_id=project_id)
+    cases = list_cases(memcli.history, project_id=project_id)
+    return HistoryCounts(
+        runs=Counter(run.status for run in runs),
+        pinned=sum(run.pinned for run in runs),
+        cases=Counter(case.status for case in cases),
+    )
+
+
+def _damaged_records(memcli: Memcli) -> Iterator[str]:
+    from memcli.evaluation.cases import list_damaged_cases
+    from memcli.history.digests import list_damaged_runs
+
+    if runs := list_damaged_runs(memcli.history):
+        yield f"damaged runs: {', '.join(runs)}; `memcli runs show` says more of each"
+    if cases := list_damaged_cases(memcli.history):
+        yield f"damaged cases: {', '.join(cases)}; `memcli case show` says more of each"
 
 
 def _head_revision(memcli: Memcli, head: HeadInfo) -> RevisionInfo | None:
@@ -104,4 +139,13 @@ def explain(memcli: Memcli, query: str, note: str) -> Story:
             identity.project_id, asked, (), reader, models, reader, limits, stages
         )
         vector = embedder.embed_query(asked, never).vector
-        return tell_story(note, memcli.project.root, memory, activation, reader, vector)
+        story = tell_story(note, memcli.project.root, memory, activation, reader, vector)
+    return _with_reason(memcli, story)
+
+
+def _with_reason(memcli: Memcli, story: Story) -> Story:
+    """A file that no walk came by, with what kept it out."""
+    if story.memory != "unknown" or story.head == "removed":
+        return story
+    reason, detail = why_unlisted(story.asked, memcli.project.root, memcli.sources) or ("", "")
+    return replace(story, memory_reason=reason or None, memory_detail=detail or None)

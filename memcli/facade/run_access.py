@@ -6,20 +6,19 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memcli.errors import Conflict, InvalidInput
+from memcli.errors import InvalidInput
 from memcli.facade.run_views import (
     Deletion,
     PinChange,
     RunComparison,
     RunListing,
     RunView,
+    project_text,
 )
+from memcli.history.digests import list_damaged_runs
 from memcli.history.runs import get_run, list_runs, near_ids
 
 if TYPE_CHECKING:
-    import sqlite3
-
-    from memcli.history.clearing import ClearSummary
     from memcli.history.projects import RegisteredProject
     from memcli.history.store import HistoryStore
     from memcli.memory.identity import Identity
@@ -61,7 +60,8 @@ class RunAccess(ABC):
             self.history, project_id=project_id, status=status, since=since, limit=most
         )
         shown = runs[:limit]
-        return RunListing(tuple(shown), project_id, len(runs) > len(shown))
+        damaged = tuple(list_damaged_runs(self.history))
+        return RunListing(tuple(shown), project_id, len(runs) > len(shown), damaged)
 
     def get_retrieval_run(self, reference: str = "last") -> RunView:
         """The Run named by an id, a unique beginning of one, or ``last``.
@@ -71,6 +71,12 @@ class RunAccess(ABC):
         project_id = self._project_id
         detail = get_run(self.history, reference, project_id=project_id)
         return RunView(detail, project_id, self.history.blobs)
+
+    def name_retrieval_run(self, reference: str) -> str:
+        """The id of the Run that ``reference`` names, be it a damaged one."""
+        from memcli.history.runs import name_run
+
+        return name_run(self.history, reference, project_id=self._project_id).run_id
 
     def diff_retrieval_runs(self, a: str, b: str) -> RunComparison:
         """What the Run ``b`` ranked otherwise than ``a``, and what else differs between them."""
@@ -103,17 +109,14 @@ class RunAccess(ABC):
         """
         from memcli.history.clearing import delete_run
         from memcli.history.excerpts import excerpt_of
+        from memcli.history.runs import name_run
 
-        view = self.get_retrieval_run(reference)
-        run_id = view.run.run_id
-        where = f" of another project, {view.other_project}" if view.other_project else ""
-        summary = (
-            self._try_to_delete(view)
-            if dry_run
-            else delete_run(self.history, run_id, project_id=self._project_id)
-        )
+        run = name_run(self.history, reference, project_id=self._project_id)
+        other = run.project_id != self._project_id
+        where = f" of another project, {project_text(run)}" if other else ""
+        summary = delete_run(self.history, run.run_id, project_id=self._project_id, dry_run=dry_run)
         return Deletion(
-            summary, f"run {run_id}{where}, {excerpt_of(view.run.query, MOST_OF_QUERY)!r}"
+            summary, f"run {run.run_id}{where}, {excerpt_of(run.query, MOST_OF_QUERY)!r}"
         )
 
     def clear_retrieval_runs(
@@ -151,22 +154,6 @@ class RunAccess(ABC):
     @property
     def _project_id(self) -> str:
         return self.identity(settle=False).project_id
-
-    def _try_to_delete(self, view: RunView) -> ClearSummary:
-        """What deleting the Run would take with it; nothing is changed."""
-        from memcli.history.clearing import delete_and_collect, refuse_source_of_case
-        from memcli.history.deletion import delete_runs
-
-        run_id = view.run.run_id
-
-        def delete(connection: sqlite3.Connection) -> tuple[int, int]:
-            refuse_source_of_case(connection, run_id, "cannot be deleted")
-            delete_runs(connection, [run_id])
-            return 1, 0
-
-        if view.run.status == "running":
-            raise Conflict("busy", f"run {run_id} is still running", "Delete it when it has ended.")
-        return delete_and_collect(self.history, self._project_id, delete, dry_run=True)
 
 
 def _project_name(project_id: str, project: RegisteredProject | None) -> str:

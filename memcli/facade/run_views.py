@@ -15,7 +15,7 @@ from memcli.history.documents import (
     run_list_document,
     run_summary,
 )
-from memcli.history.runs import RunDetail, RunRecord, near_ids
+from memcli.history.runs import NamedRun, RunDetail, RunRecord, near_ids
 
 if TYPE_CHECKING:
     from memcli.history.blobs import BlobStore
@@ -33,16 +33,18 @@ NEAR_KEYS = 3
 class RunListing:
     """Runs, newest first. ``project_id`` is the present project's; ``None`` where all are listed.
 
-    ``more`` says that the limit left older Runs out.
+    ``more`` says that the limit left older Runs out; ``damaged`` are Runs, of
+    whatever project, that are not what was recorded.
     """
 
     runs: tuple[RunRecord, ...]
     project_id: str | None
     more: bool
+    damaged: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """What ``runs list --json`` prints."""
-        return run_list_document(self.runs)
+        return run_list_document(self.runs, self.damaged)
 
     def line_documents(self) -> list[dict[str, Any]]:
         """What ``runs list --ndjson`` prints, one a line."""
@@ -164,7 +166,7 @@ class Deletion:
         return dict(document)
 
 
-def project_text(run: RunRecord) -> str:
+def project_text(run: RunRecord | NamedRun) -> str:
     """A project by name and root, or by its id where the registry does not know it."""
     if run.project_name is None:
         return run.project_id

@@ -20,9 +20,27 @@ Rows = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryCounts:
+    """The project's Runs and Cases by status; ``pinned`` counts Runs kept by hand or by a Case."""
+
+    runs: Mapping[str, int]
+    pinned: int
+    cases: Mapping[str, int]
+
+    def document(self) -> dict[str, Any]:
+        return {"runs": dict(self.runs), "pinned": self.pinned, "cases": dict(self.cases)}
+
+    def rows(self) -> Rows:
+        """For a person."""
+        runs = f"{_in_all(self.runs)}, {self.pinned} pinned" if self.runs else "none yet"
+        return [("runs", runs), ("cases", _in_all(self.cases) if self.cases else "none yet")]
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """``behind`` tells whether a build now would change what queries are answered from;
-    ``device`` is where models run; ``sizes`` are bytes on disk by name."""
+    ``device`` is where models run; ``sizes`` are bytes on disk by name; ``history`` is
+    ``None`` where the central store cannot be read."""
 
     root: Path
     found_by: str
@@ -37,6 +55,7 @@ class Status:
     device: str
     configuration: Configuration
     central_home: Path
+    history: HistoryCounts | None
     sizes: Mapping[str, int]
     warnings: tuple[str, ...]
 
@@ -100,7 +119,8 @@ class Status:
                 ("device", self.device),
             ],
         )
-        yield "history", [("central store", str(self.central_home))]
+        counts = self.history.rows() if self.history else []
+        yield "history", [("central store", str(self.central_home)), *counts]
 
     def document(self) -> dict[str, Any]:
         """What ``status --json`` prints."""
@@ -141,6 +161,7 @@ class Status:
             ],
             "device": self.device,
             "central_home": str(self.central_home),
+            "history": self.history.document() if self.history else None,
             "warnings": list(self.warnings),
             "next_command": self.next_command,
         }
@@ -183,3 +204,9 @@ def sizes_on_disk(directory: Path) -> dict[str, int]:
 
 def _counted(words: Iterator[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(Counter(words).items())) or "none"
+
+
+def _in_all(counts: Mapping[str, int]) -> str:
+    """``12 (2 failed, 10 succeeded)``."""
+    parts = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f"{sum(counts.values())} ({parts})"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.configuration import Configuration, resolve_configuration
-from memcli.errors import Failure, InvalidInput
+from memcli.errors import Failure
 from memcli.facade.case_access import CaseAccess
 from memcli.facade.model_access import ModelAccess
 from memcli.facade.project_access import ProjectAccess
@@ -20,13 +20,16 @@ from memcli.index.storage import IndexStorage
 from memcli.locations import central_home
 from memcli.memory.identity import Identity, resolve_identity, settle_identity
 from memcli.memory.project import Project, discover_project, storage_directory
-from memcli.memory.resource import Disposition, EffectiveMemory
+from memcli.memory.resource import EffectiveMemory
 from memcli.memory.sources import Source, effective_sources
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from memcli.evaluation.gate import Rule
     from memcli.facade.answers import Answer
+    from memcli.facade.case_views import CaseSource
+    from memcli.facade.rerunning import RerunView
     from memcli.facade.status import Status
     from memcli.facade.views import BuildReport, HeadView, MemoryView, NoteView, RevisionListing
     from memcli.index.locking import BuildHolder
@@ -224,35 +227,9 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
 
     def show_note(self, asked: str, *, units: bool = False) -> NoteView:
         """One note; its units are cut with the embedder's own tokenizer."""
-        from memcli.facade.views import NoteView
-        from memcli.retrieval.explanation import find_resource, near_paths
+        from memcli.facade.showing import show
 
-        memory = self.synthesize()
-        resource = find_resource(asked, memory.resources, self.project.root)
-        if resource is None:
-            left = next((each for each in memory.left_out if each.path == asked), None)
-            near = ", ".join(near_paths(asked, memory))
-            raise InvalidInput(
-                "note_not_found",
-                f"{asked} is not in Effective Memory"
-                + (f": {left.disposition} ({left.detail or left.reason})" if left else ""),
-                f"Did you mean: {near}?" if near and not left else "See `memcli memory list`.",
-            )
-        cut = None
-        if units:
-            from memcli.index.chunking import cut_resource
-
-            cut = cut_resource(resource, self.shelf.configured_embedder().count_tokens)
-        return NoteView(
-            resource,
-            tuple(
-                each
-                for each in memory.left_out
-                if each.disposition is Disposition.SHADOWED and each.by == resource.path
-            ),
-            tuple(each for each in memory.warnings if each.path == resource.path),
-            cut,
-        )
+        return show(self, asked, units)
 
     def status(self) -> Status:
         """The state of the project at a glance."""
@@ -315,3 +292,31 @@ class Memcli(RunAccess, CaseAccess, ProjectAccess, ModelAccess):
         from memcli.facade.inspecting import explain
 
         return explain(self, query, note)
+
+    # Evaluation under the present models
+
+    def rerun_evaluation_set(
+        self,
+        source: CaseSource,
+        *,
+        rounds: int = 3,
+        progress: Progress = lambda stage, done, total: None,
+    ) -> RerunView:
+        """Ask frozen Cases again of their own corpora; neither index nor history is touched."""
+        from memcli.facade.rerunning import rerun
+
+        return rerun(self, source, rounds, progress)
+
+    def gate_evaluation_set(
+        self,
+        source: CaseSource,
+        rules: Sequence[Rule],
+        *,
+        recorded: bool = False,
+        rounds: int = 1,
+        progress: Progress = lambda stage, done, total: None,
+    ) -> dict[str, Any]:
+        """Hold a rerun against rules, or, with ``recorded``, the report of the recorded Runs."""
+        from memcli.facade.rerunning import gate
+
+        return gate(self, source, rules, recorded, rounds, progress)

@@ -23,9 +23,7 @@ SQLite's write lock, never after it.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ from pathlib import Path
 
 from memcli.errors import Failure
 from memcli.history.locks import file_lock
-from memcli.locations import FILE_MODE, private_directory, sync_directory
+from memcli.locations import private_directory, replacing, sync_directory
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 TEMPORARY = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]+\.tmp")
@@ -53,8 +51,10 @@ class BlobStore:
         return self.directory / "blobs"
 
     def path_of(self, sha256: str) -> Path:
+        """Where a body lies, or would. Raises ``Failure`` ``store_damaged`` for what is no name."""
         if not SHA256.fullmatch(sha256):
-            raise ValueError(f"not a SHA-256 in lower-case hex: {sha256!r}")
+            # A row that somebody edited: it could lead out of the store.
+            raise _unusable(self.blobs, f"is asked for under a name that is none: {sha256!r}")
         return self.blobs / sha256[:2] / sha256
 
     def lock(self, *, shared: bool) -> AbstractContextManager[None]:
@@ -110,20 +110,8 @@ class BlobStore:
 
     def _write_one(self, body: tuple[str, bytes]) -> None:
         sha256, data = body
-        path = self.path_of(sha256)
-        temporary = path.with_name(f".{sha256}.{secrets.token_hex(6)}.tmp")
-        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                os.chmod(temporary, FILE_MODE)
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        with replacing(self.path_of(sha256), sync=False) as stream:
+            stream.write(data)
 
     def unnamed(self, named: Iterable[str]) -> Iterator[tuple[Path, int]]:
         """Bodies not in ``named``, and temporary files, with their sizes; under an exclusive lock.
@@ -132,6 +120,8 @@ class BlobStore:
         """
         keep = frozenset(named)
         for path in sorted(self.blobs.glob("??/*")):
+            if path.parent.is_symlink():
+                continue  # What lies behind it is in another place.
             is_body = SHA256.fullmatch(path.name) is not None and path.name not in keep
             if is_body or TEMPORARY.fullmatch(path.name):
                 with suppress(FileNotFoundError):

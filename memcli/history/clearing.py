@@ -18,7 +18,8 @@ from memcli.history.damage import backup_copies, require_sound_file
 from memcli.history.deletion import clearable_runs, delete_runs, delete_unnamed_rows
 from memcli.history.interruption import settle_interrupted
 from memcli.history.runs import find_run, run_not_found
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
+from memcli.sqlite_files import transaction
 
 CASE_OF_RUN = "SELECT case_id FROM evaluation_cases WHERE run_id = ?"
 STATUS_OF_RUN = "SELECT status FROM retrieval_runs WHERE run_id = ?"
@@ -71,7 +72,9 @@ def clear_runs(
     return delete_and_collect(store, project_id, delete, dry_run=dry_run)
 
 
-def delete_run(store: HistoryStore, reference: str, *, project_id: str) -> ClearSummary:
+def delete_run(
+    store: HistoryStore, reference: str, *, project_id: str, dry_run: bool = False
+) -> ClearSummary:
     """Delete one Run, pinned by hand or not, and every body that nothing needs then.
 
     Raises:
@@ -89,7 +92,7 @@ def delete_run(store: HistoryStore, reference: str, *, project_id: str) -> Clear
 
     if not require_sound_file(store.path):
         raise run_not_found(reference, "there are no runs yet")
-    return delete_and_collect(store, project_id, delete)
+    return delete_and_collect(store, project_id, delete, dry_run=dry_run)
 
 
 def forget_project(store: HistoryStore, project_id: str, *, dry_run: bool = False) -> ClearSummary:

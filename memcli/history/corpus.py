@@ -21,8 +21,9 @@ BLOB_LENGTH = "SELECT length FROM retrieval_corpus_blobs WHERE sha256 = ?"
 INSERT_BLOB = """
 INSERT OR IGNORE INTO retrieval_corpus_blobs (sha256, length, created_at) VALUES (?, ?, ?)
 """
+DELETE_MANIFEST = "DELETE FROM retrieval_run_resources WHERE effective_hash = ?"
 INSERT_RESOURCE = """
-INSERT OR IGNORE INTO retrieval_run_resources (
+INSERT INTO retrieval_run_resources (
     effective_hash, ordinal, resource_id, scope, kind, path, title, description,
     resource_hash, body_sha256
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -121,7 +122,7 @@ def write_bodies(
             raise Failure(
                 "history_write_failed",
                 f"the index holds another body for {resource.resource_id} than its hash says",
-                "Rebuild the index: `memcli index build --force`.",
+                "Rebuild the index: `memcli index build`.",
             )
         lengths[sha256] = len(data)
         batch.append((sha256, data))
@@ -144,6 +145,8 @@ def insert_manifest(
     connection.executemany(
         INSERT_BLOB, ((sha256, length, created_at) for sha256, length in lengths.items())
     )
+    # One that is there already was damaged, or lost its bodies.
+    connection.execute(DELETE_MANIFEST, (effective_hash,))
     connection.executemany(
         INSERT_RESOURCE, ((effective_hash, *astuple(resource)) for resource in resources)
     )

@@ -144,6 +144,11 @@ def reporting_faults(path: Path) -> Iterator[None]:
         raise fault from error
 
 
+def is_of_the_disk(error: sqlite3.Error) -> bool:
+    """Whether the store could not be reached or written, which says nothing about its content."""
+    return any(phrase in str(error) for phrase in (*BUSY, *READ_ONLY, *FULL, *UNREACHABLE))
+
+
 def fault_of(path: Path, error: sqlite3.Error) -> MemcliError | None:
     text = str(error)
 

@@ -22,9 +22,13 @@ CANDIDATE_NAMES = tuple(
 )
 
 
-def run_list_document(runs: Iterable[RunRecord]) -> dict[str, Any]:
+def run_list_document(runs: Iterable[RunRecord], damaged: Iterable[str] = ()) -> dict[str, Any]:
     """``runs list --json``; with ``--ndjson`` each line is one :func:`run_summary`."""
-    return {"schema": RUN_LIST_SCHEMA, "runs": [run_summary(run) for run in runs]}
+    return {
+        "schema": RUN_LIST_SCHEMA,
+        "runs": [run_summary(run) for run in runs],
+        "damaged": list(damaged),
+    }
 
 
 def run_summary(run: RunRecord) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memcli.errors import MemcliError
 from memcli.history.blobs import BlobStore
+from memcli.history.case_digests import damaged_cases
 from memcli.history.damage import (
     backup_copies,
     damaged,
@@ -17,9 +18,10 @@ from memcli.history.damage import (
     require_sound_file,
     too_new,
 )
-from memcli.history.migrations import user_version
+from memcli.history.digests import damaged_records
 from memcli.history.schema import SCHEMA_VERSION
 from memcli.history.store import HistoryStore
+from memcli.sqlite_files import connect, snapshot, user_version
 
 COUNTS = """
 SELECT (SELECT count(*) FROM projects) AS projects,
@@ -72,6 +74,10 @@ def inspect_store(
                 if thorough:
                     problems += _faults(connection)
                     problems += _missing_bodies(connection, store.blobs)
+                    # Of one moment: what is being written meanwhile is not damaged.
+                    with snapshot(connection):
+                        problems += damaged_records(connection)
+                        problems += (f"case {it} is damaged" for it in damaged_cases(connection))
     except MemcliError as error:
         problems.append(error.message)
     return StoreReport(
@@ -92,12 +98,7 @@ def _untouched(store: HistoryStore) -> Iterator[sqlite3.Connection | None]:
             return
         log = store.path.with_name(f"{store.path.name}-wal")
         has_log = log.exists() and log.stat().st_size > 0
-        connection = sqlite3.connect(
-            f"{store.path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}",
-            uri=True,
-            isolation_level=None,
-            timeout=store.lock_wait_seconds,
-        )
+        connection = connect(store.path, "ro", store.lock_wait_seconds, immutable=not has_log)
         connection.row_factory = sqlite3.Row
         with closing(connection):
             if (version := user_version(connection)) == 0:

@@ -6,6 +6,7 @@ import sqlite3
 from datetime import datetime
 
 from memcli.history.clocks import seconds_since
+from memcli.history.digests import seal_run
 from memcli.history.processes import ProcessMark, is_gone
 
 INTERRUPTED_CODE = "retrieval_interrupted"
@@ -42,4 +43,6 @@ def settle_interrupted(connection: sqlite3.Connection, now: datetime) -> int:
         SETTLE,
         [(INTERRUPTED_STAGE, INTERRUPTED_CODE, INTERRUPTED_SUMMARY, run_id) for run_id in gone],
     )
+    for run_id in gone:
+        seal_run(connection, run_id)
     return len(gone)

@@ -8,18 +8,20 @@ current layout. Before the first step the store is copied to
 
 from __future__ import annotations
 
-import secrets
+import errno
+import filecmp
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from memcli.history.clocks import stamp
-from memcli.history.damage import damaged
+from memcli.history.damage import backup_copies, damaged, is_of_the_disk
 from memcli.history.schema import SCHEMA_VERSION
-from memcli.locations import private_file, sync_directory
+from memcli.locations import private_file, sync_directory, temporary_beside
+from memcli.sqlite_files import connect, user_version
 
 RECORD = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)"
 
@@ -111,6 +113,23 @@ def share_manifests_and_pin_runs(connection: sqlite3.Connection) -> None:
         " WHERE pinned = 0 AND status <> 'running'"
     )
     connection.execute("ALTER TABLE retrieval_runs DROP COLUMN process_id")
+    for table in (
+        """
+    CREATE TABLE retrieval_run_digests (
+        run_id TEXT PRIMARY KEY NOT NULL REFERENCES retrieval_runs (run_id) ON DELETE CASCADE,
+        run TEXT NOT NULL, trace TEXT NOT NULL)
+    """,
+        """
+    CREATE TABLE retrieval_manifest_digests (
+        effective_hash TEXT PRIMARY KEY NOT NULL, digest TEXT NOT NULL)
+    """,
+        """
+    CREATE TABLE evaluation_case_digests (
+        case_id TEXT PRIMARY KEY NOT NULL REFERENCES evaluation_cases (case_id) ON DELETE CASCADE,
+        digest TEXT NOT NULL)
+    """,
+    ):
+        connection.execute(table)
 
 
 STEPS = (Step(42, "share manifests, pin runs", share_manifests_and_pin_runs),)
@@ -127,13 +146,14 @@ def climb(
     Raises:
         Failure: ``store_damaged``, when there is no step from its number or one
             fails. A failed step leaves the store as the step before it left it.
+        sqlite3.Error: it cannot be written now; nothing is wrong with it.
     """
     ladder: Mapping[int, Step] = {step.reaches: step for step in steps}
-    with closing(_connect(path, busy_seconds)) as connection:
+    with closing(connect(path, "rw", busy_seconds)) as connection:
         # Deferred checks would meet half-moved tables; foreign_key_check ends each step.
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("PRAGMA synchronous = FULL")
-        backup: Path | None = None
+        is_backed_up, new_copy = False, None
         started_at = user_version(connection)
         while (version := user_version(connection)) < SCHEMA_VERSION:
             step = ladder.get(version + 1)
@@ -141,24 +161,21 @@ def climb(
                 raise damaged(path, f"has layout {version}, which no release can read")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                if backup is None:
-                    backup = _back_up(path, version, now(), busy_seconds)
+                if not is_backed_up:
+                    new_copy = _back_up(path, version, now(), busy_seconds)
+                    is_backed_up = True
                 _take(connection, step, now())
             except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                if backup is not None and user_version(connection) == started_at:
+                if new_copy is not None and user_version(connection) == started_at:
                     # The store is what it was: a copy for every failed attempt helps nobody.
-                    backup.unlink(missing_ok=True)
-                if isinstance(error, sqlite3.Error):
+                    new_copy.unlink(missing_ok=True)
+                if isinstance(error, sqlite3.Error) and not is_of_the_disk(error):
                     what = f"could not be brought from layout {version} to {step.reaches}"
                     raise damaged(path, f"{what}: {error}") from error
                 raise
         connection.execute("PRAGMA journal_mode = WAL")
-
-
-def user_version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _take(connection: sqlite3.Connection, step: Step, now: datetime) -> None:
@@ -170,31 +187,33 @@ def _take(connection: sqlite3.Connection, step: Step, now: datetime) -> None:
     connection.execute("COMMIT")
 
 
-def _back_up(path: Path, version: int, now: datetime, busy_seconds: float) -> Path:
-    """Copy the store while its write lock is held, under its final name only when complete."""
+def _back_up(path: Path, version: int, now: datetime, busy_seconds: float) -> Path | None:
+    """Copy the store while its write lock is held, under its final name only when complete.
+
+    ``None`` where an attempt that was killed has left the very same copy.
+    """
     when = now.astimezone(timezone.utc).strftime("%Y%m%dT%H%M%S.%fZ")
     backup = path.with_name(f"{path.name}.backup-{version}-{when}")
-    temporary = private_file(path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp"))
+    temporary = private_file(temporary_beside(path))
     try:
         with (
-            closing(_connect(path, busy_seconds)) as source,
-            closing(_connect(temporary, busy_seconds)) as copy,
+            closing(connect(path, "rw", busy_seconds)) as source,
+            closing(connect(temporary, "rw", busy_seconds)) as copy,
         ):
             source.backup(copy)
             # One file without sidecars: a copy is moved about by people.
-            copy.execute("PRAGMA journal_mode = DELETE")
+            (mode,) = copy.execute("PRAGMA journal_mode = DELETE").fetchone()
+            if mode != "delete":
+                # SQLite reports no error here, a full disk's neither.
+                raise OSError(errno.EIO, "the copy made first could not be finished")
+        if any(filecmp.cmp(temporary, each, shallow=False) for each in backup_copies(path.parent)):
+            temporary.unlink()
+            return None
         temporary.replace(backup)
+        sync_directory(path.parent)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        for unfinished in (temporary, backup):
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
     return backup
-
-
-def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        isolation_level=None,
-        timeout=busy_seconds,
-    )

@@ -7,7 +7,8 @@ import sqlite3
 from memcli.history.clearing import refuse_source_of_case
 from memcli.history.interruption import settle_interrupted
 from memcli.history.runs import find_run
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
+from memcli.sqlite_files import transaction
 
 SET_PIN = "UPDATE retrieval_runs SET pinned = ? WHERE run_id = ?"
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memcli.history.clocks import stamp
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
+from memcli.sqlite_files import transaction
 
 ID_OF_ROOT = """
-SELECT project_id FROM projects WHERE root = ? ORDER BY last_seen DESC LIMIT 1
+SELECT project_id FROM projects NOT INDEXED WHERE root = ? ORDER BY last_seen DESC LIMIT 1
 """
-ROOT_OF_ID = "SELECT root FROM projects WHERE project_id = ? AND root <> ''"
+ROOT_OF_ID = "SELECT root FROM projects NOT INDEXED WHERE project_id = ? AND root <> ''"
 # A root belongs to one project: an earlier one keeps its history, under no root.
 LEAVE_ROOT = "UPDATE projects SET root = '' WHERE root = ? AND project_id <> ?"
 REMEMBER = """

@@ -16,10 +16,11 @@ from memcli.history.clocks import stamp
 from memcli.history.corpus import CorpusSource, has_bodies, insert_manifest, is_stored, write_bodies
 from memcli.history.damage import reporting_faults
 from memcli.history.deletion import prune
+from memcli.history.digests import is_whole_manifest, seal_manifest, seal_run
 from memcli.history.excerpts import SUMMARY_CHARACTERS, excerpt_of, storable
 from memcli.history.interruption import INTERRUPTED_CODE, settle_interrupted
 from memcli.history.processes import ProcessMark, this_process
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
 from memcli.retrieval.activation import (
     CHAIN,
     Activation,
@@ -28,6 +29,7 @@ from memcli.retrieval.activation import (
     Candidate,
     Counts,
 )
+from memcli.sqlite_files import transaction
 
 WRITE_FAILED_CODE = "history_write_failed"
 LONGEST_WAIT_SECONDS = 10.0
@@ -190,6 +192,7 @@ class RunRecorder:
                     "error_summary": excerpt_of(storable(fault.summary), SUMMARY_CHARACTERS),
                 },
             )
+            seal_run(connection, run_id)
             _prune_project_of(connection, run_id)
 
     def _store_success(self, run_id: str, activation: Activation, corpus: CorpusSource) -> None:
@@ -198,8 +201,10 @@ class RunRecorder:
         with self._writing() as connection:
             with transaction(connection):
                 _require_open(connection, run_id)
-                known = is_stored(connection, effective_hash) and has_bodies(
-                    connection, self._store.blobs, effective_hash
+                known = (
+                    is_stored(connection, effective_hash)
+                    and is_whole_manifest(connection, effective_hash)
+                    and has_bodies(connection, self._store.blobs, effective_hash)
                 )
                 if known:
                     _insert_success(connection, run_id, activation, completed_at)
@@ -211,6 +216,7 @@ class RunRecorder:
                 lengths = write_bodies(connection, blobs, resources, corpus)
                 with transaction(connection):
                     insert_manifest(connection, effective_hash, resources, lengths, completed_at)
+                    seal_manifest(connection, effective_hash)
                     _insert_success(connection, run_id, activation, completed_at)
 
     @contextmanager
@@ -263,6 +269,7 @@ def _insert_success(
             for ordinal, candidate in enumerate(activation.candidates)
         ),
     )
+    seal_run(connection, run_id)
     _prune_project_of(connection, run_id)
 
 

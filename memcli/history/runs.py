@@ -13,38 +13,50 @@ from typing import Any
 from memcli.errors import Failure
 from memcli.history.clocks import stamp
 from memcli.history.corpus import ManifestResource, read_manifest
+from memcli.history.digests import (
+    RUN_COLUMNS,
+    digest_of,
+    lost_by_index,
+    require_whole_run,
+    run_row_digests,
+)
 from memcli.history.interruption import (
     INTERRUPTED_CODE,
     INTERRUPTED_STAGE,
     INTERRUPTED_SUMMARY,
     interrupted_runs,
 )
-from memcli.history.store import HistoryStore, snapshot
+from memcli.history.store import HistoryStore
 from memcli.history.traces import RecordedCandidate, read_candidates
 from memcli.retrieval.activation import Counts
+from memcli.sqlite_files import snapshot
 
 STATUSES = ("running", "succeeded", "failed")
 NEAR_IDS = 3
 IDS_TO_COMPARE = 2000
 
+# Lists and links come from the tables themselves: an index that lost an entry would hide a
+# Run, or its Case. The limit keeps SQLite from looking a link up after all.
 SELECT_RUN = """
 SELECT run.*, projects.name AS project_name, projects.root AS project_root,
-    evaluation_cases.case_id, evaluation_cases.status AS case_status,
-    evaluation_cases.version AS case_version
-FROM retrieval_runs AS run
+    link.case_id, link.status AS case_status, link.version AS case_version
+FROM retrieval_runs AS run {}
 LEFT JOIN projects ON projects.project_id = run.project_id
-LEFT JOIN evaluation_cases ON evaluation_cases.run_id = run.run_id
+LEFT JOIN (
+    SELECT case_id, run_id, status, version FROM evaluation_cases NOT INDEXED LIMIT -1
+) AS link ON link.run_id = run.run_id
 """
 # A running Run may turn out to be interrupted, so statuses are compared after reading.
 LIST_RUNS = f"""
-{SELECT_RUN}
+{SELECT_RUN.format("NOT INDEXED")}
 WHERE (:project_id IS NULL OR run.project_id = :project_id)
 AND (:since IS NULL OR run.created_at >= :since)
 AND (:status IS NULL OR run.status IN (:status, 'running'))
 ORDER BY run.created_at DESC, run.rowid DESC
 """
+ONE_RUN = f"{SELECT_RUN.format('')} WHERE run.run_id = ?"
 LAST_RUN = """
-SELECT run_id FROM retrieval_runs WHERE project_id = ?
+SELECT run_id FROM retrieval_runs NOT INDEXED WHERE project_id = ?
 ORDER BY created_at DESC, rowid DESC LIMIT 1
 """
 BY_PREFIX = """
@@ -52,6 +64,7 @@ SELECT run_id FROM retrieval_runs
 WHERE run_id >= :prefix AND run_id < :prefix || char(1114111)
 AND (:project_id IS NULL OR project_id = :project_id) ORDER BY run_id LIMIT 20
 """
+IS_THERE = "SELECT 1 FROM retrieval_runs NOT INDEXED WHERE run_id = ?"
 RECENT_IDS = "SELECT run_id FROM retrieval_runs ORDER BY created_at DESC LIMIT ?"
 
 
@@ -110,6 +123,17 @@ class RunRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedRun:
+    """As much of a Run as it takes to say which one it is; not verified."""
+
+    run_id: str
+    project_id: str
+    project_name: str | None
+    project_root: str | None
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunDetail:
     """One Run with its candidates in RRF order and the manifest of what it searched.
 
@@ -138,6 +162,8 @@ def list_runs(
 ) -> list[RunRecord]:
     """Runs, newest first: of one project, or of all for ``None``.
 
+    Those that are not what was recorded are left out; ``list_damaged_runs`` names them.
+
     Raises:
         Failure: ``store_damaged``, ``store_too_new``.
     """
@@ -150,7 +176,11 @@ def list_runs(
     with _reading_runs(store) as (connection, interrupted):
         if connection is None or limit == 0:
             return runs
+        digests = run_row_digests(connection)
         for row in connection.execute(LIST_RUNS, conditions):
+            kept = digests.get(row["run_id"])
+            if kept is not None and kept != digest_of([[row[name] for name in RUN_COLUMNS]]):
+                continue  # damaged_runs names it
             run = _record(row, interrupted)
             if status in (None, run.status):
                 runs.append(run)
@@ -165,18 +195,33 @@ def get_run(store: HistoryStore, reference: str, *, project_id: str) -> RunDetai
     A Run of another project is found too; its ``project_id`` tells.
 
     Raises:
-        Failure: ``run_not_found``, naming near ids; ``store_damaged``, ``store_too_new``.
+        Failure: ``run_not_found``, naming near ids; ``store_damaged``, also where
+            the Run alone is not what was recorded; ``store_too_new``.
     """
     with _reading_runs(store) as (connection, interrupted):
         if connection is None:
             raise run_not_found(reference, "there are no runs yet")
         run_id = find_run(connection, reference, project_id)
-        row = connection.execute(f"{SELECT_RUN} WHERE run.run_id = ?", (run_id,)).fetchone()
+        row = connection.execute(ONE_RUN, (run_id,)).fetchone()
+        require_whole_run(connection, run_id, row["effective_hash"])
         run = _record(row, interrupted)
         resources: tuple[ManifestResource, ...] = ()
         if run.status == "succeeded" and run.effective_hash is not None:
             resources = read_manifest(connection, run.effective_hash)
         return RunDetail(run, read_candidates(connection, run_id), resources)
+
+
+def name_run(store: HistoryStore, reference: str, *, project_id: str) -> NamedRun:
+    """Which Run :func:`get_run` would read, damaged or not; raises as it does otherwise."""
+    with store.reading() as connection:
+        if connection is None:
+            raise run_not_found(reference, "there are no runs yet")
+        with snapshot(connection):
+            run_id = find_run(connection, reference, project_id)
+            row = connection.execute(ONE_RUN, (run_id,)).fetchone()
+            return NamedRun(
+                run_id, str(row["project_id"]), row["project_name"], _root(row), str(row["query"])
+            )
 
 
 def find_run(connection: sqlite3.Connection, reference: str, project_id: str) -> str:
@@ -200,6 +245,8 @@ def find_run(connection: sqlite3.Connection, reference: str, project_id: str) ->
             return candidates[0]
         if candidates:
             raise run_not_found(reference, f"several runs begin so: {', '.join(candidates)}")
+    if connection.execute(IS_THERE, (prefix,)).fetchone():
+        raise lost_by_index(f"run {prefix}")
     recent = [row[0] for row in connection.execute(RECENT_IDS, (IDS_TO_COMPARE,))]
     near = near_ids(prefix, recent)
     raise run_not_found(reference, f"did you mean {' or '.join(near)}?" if near else "")
@@ -251,12 +298,11 @@ def _record(row: sqlite3.Row, interrupted: frozenset[str]) -> RunRecord:
     if row["case_id"] is not None:
         case = CaseLink(row["case_id"], row["case_status"], row["case_version"])
     lexical = _parsed(row["lexical"]) or {}
-    root = row["project_root"] or None
     return RunRecord(
         run_id=row["run_id"],
         project_id=row["project_id"],
         project_name=row["project_name"],
-        project_root=root.decode("utf-8", "replace") if isinstance(root, bytes) else root,
+        project_root=_root(row),
         query=row["query"],
         status=status,
         chain=row["chain"],
@@ -278,6 +324,11 @@ def _record(row: sqlite3.Row, interrupted: frozenset[str]) -> RunRecord:
         pinned=bool(row["pinned"]) or case is not None,
         case=case,
     )
+
+
+def _root(row: sqlite3.Row) -> str | None:
+    root = row["project_root"] or None
+    return root.decode("utf-8", "replace") if isinstance(root, bytes) else root
 
 
 def _counts(row: sqlite3.Row) -> Counts | None:

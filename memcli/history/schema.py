@@ -25,6 +25,23 @@ PRUNABLE_RUNS = """
 CREATE INDEX retrieval_runs_prunable ON retrieval_runs (project_id, created_at)
 WHERE pinned = 0 AND status <> 'running'
 """
+# What they are for is told in digests.py, which makes them in a store that lacks them.
+DIGESTS = (
+    """
+    CREATE TABLE IF NOT EXISTS retrieval_run_digests (
+        run_id TEXT PRIMARY KEY NOT NULL REFERENCES retrieval_runs (run_id) ON DELETE CASCADE,
+        run TEXT NOT NULL, trace TEXT NOT NULL)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS retrieval_manifest_digests (
+        effective_hash TEXT PRIMARY KEY NOT NULL, digest TEXT NOT NULL)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS evaluation_case_digests (
+        case_id TEXT PRIMARY KEY NOT NULL REFERENCES evaluation_cases (case_id) ON DELETE CASCADE,
+        digest TEXT NOT NULL)
+    """,
+)
 
 
 def create_layout(connection: sqlite3.Connection) -> None:
@@ -36,7 +53,7 @@ def create_layout(connection: sqlite3.Connection) -> None:
     _create_runs(database)
     _create_corpora(database)
     _create_cases(database)
-    for statement in (EVIDENCE_IS_UNIQUE, RUNNING_RUNS, PRUNABLE_RUNS):
+    for statement in (EVIDENCE_IS_UNIQUE, RUNNING_RUNS, PRUNABLE_RUNS, *DIGESTS):
         connection.execute(statement)
 
 

@@ -8,22 +8,23 @@ under another name and renamed, so that no half-made one is ever seen.
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from memcli.errors import Failure
 from memcli.history.blobs import BlobStore
 from memcli.history.clocks import stamp
 from memcli.history.damage import BUSY, damaged, reporting_faults, require_sound_file, too_new
 from memcli.history.locks import file_lock
-from memcli.history.migrations import RECORD, climb, user_version
+from memcli.history.migrations import RECORD, climb
 from memcli.history.schema import SCHEMA_VERSION, create_layout
-from memcli.locations import private_directory, private_file, sync_directory
+from memcli.locations import private_directory, private_file, sync_directory, temporary_beside
+from memcli.sqlite_files import connect, transaction, user_version
 
 STORE_FILE = "local.db"
 LOCK_FILE = "local.db.lock"
@@ -133,16 +134,19 @@ class HistoryStore:
                 self._remove_leftovers()
                 climb(self.path, self.now, self.lock_wait_seconds)
         except OSError as error:
-            what = f"has layout {version} and cannot be brought to {SCHEMA_VERSION}"
-            raise damaged(self.path, f"{what}: {error.strerror or error}") from error
+            raise Failure(
+                "history_write_failed",
+                f"the history in {self.path} has layout {version} and cannot be brought to"
+                f" {SCHEMA_VERSION}: {error.strerror or error}",
+                "Check the rights of its directory and the free space. Nothing was changed.",
+            ) from error
 
     def _create(self) -> None:
         with file_lock(self.home / LOCK_FILE, wait_seconds=self.lock_wait_seconds):
             if require_sound_file(self.path):
                 return
             self._remove_leftovers()
-            temporary = self.home / f".{STORE_FILE}.{secrets.token_hex(6)}.tmp"
-            private_file(temporary)
+            temporary = private_file(temporary_beside(self.path))
             with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
                 with transaction(connection):
                     create_layout(connection)
@@ -157,13 +161,8 @@ class HistoryStore:
         for leftover in self.home.glob(f".{STORE_FILE}.*.tmp*"):
             leftover.unlink(missing_ok=True)
 
-    def _connect(self, mode: str, more: str = "") -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode={mode}{more}",
-            uri=True,
-            isolation_level=None,
-            timeout=self.lock_wait_seconds,
-        )
+    def _connect(self, mode: Literal["ro", "rw"], *, immutable: bool = False) -> sqlite3.Connection:
+        connection = connect(self.path, mode, self.lock_wait_seconds, immutable=immutable)
         connection.row_factory = sqlite3.Row
         return connection
 
@@ -185,31 +184,8 @@ class HistoryStore:
             is_busy = any(phrase in str(error) for phrase in BUSY)
             if is_busy or (wal.exists() and wal.stat().st_size):
                 raise
-            return self._connect("ro", "&immutable=1")
+            return self._connect("ro", immutable=True)
         except BaseException:
             connection.close()
             raise
         return connection
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction, with the write lock from the start; rolled back on any exception."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """One read transaction: every query in it sees the store at the same moment."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("COMMIT")

@@ -12,11 +12,15 @@ from memcli.index.build_report import BuildProgress
 from memcli.index.embedding import Embedder
 from memcli.index.storage import IndexStorage
 from memcli.index.token_store import TokenVectorStore
+from memcli.memory.resource import EffectiveMemory
 
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """``clock`` gives monotonic seconds; ``check_cancelled`` raises to stop the build."""
+    """``clock`` gives monotonic seconds; ``check_cancelled`` raises to stop the build.
+
+    ``on_ready`` is told the memory whose revision is ready, when the head has moved.
+    """
 
     storage: IndexStorage
     connection: sqlite3.Connection
@@ -26,6 +30,7 @@ class BuildContext:
     clock: Callable[[], float]
     progress: Callable[[BuildProgress], None]
     check_cancelled: Callable[[], None]
+    on_ready: Callable[[EffectiveMemory], None]
     timings: dict[str, float] = field(default_factory=dict)
 
     @contextlib.contextmanager

@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 
 from memcli.errors import MemcliError
-from memcli.index import fts
+from memcli.index import fts, fts_digests
 from memcli.index.build_context import BuildContext
 from memcli.index.build_report import BuildProgress, BuildSummary
-from memcli.index.connection import BUSY_SECONDS, transaction
+from memcli.index.connection import BUSY_SECONDS
 from memcli.index.derived_files import ensure_derived_files, write_derived_files
 from memcli.index.embedding import Embedder
-from memcli.index.faults import index_damaged, is_damage, storage_fault, storage_faults
+from memcli.index.faults import is_damage, storage_fault, storage_faults
 from memcli.index.locking import BuildHolder, build_lock
 from memcli.index.passage_embedding import embed_missing
 from memcli.index.recipe import Recipe, recipe_of
@@ -36,16 +36,20 @@ from memcli.index.revisions import (
     find_revision,
     move_head,
     read_head,
+    set_kept,
 )
 from memcli.index.schema import create_index, open_index
 from memcli.index.storage import IndexStorage
+from memcli.index.swap import rows_beside
 from memcli.index.token_filling import fill_token_vectors, make_room
 from memcli.index.token_store import TokenVectorStore
 from memcli.index.unit_plan import PlannedResource, plan_units
 from memcli.index.vector_cache import document_frequencies, usable_hashes
 from memcli.index.vector_salvage import salvage_vectors
+from memcli.index.verification import require_whole
 from memcli.locations import private_directory
 from memcli.memory.resource import EffectiveMemory
+from memcli.sqlite_files import transaction
 
 Synthesize = Callable[[Mapping[str, str | None]], EffectiveMemory]
 
@@ -75,12 +79,15 @@ def build_index(
     progress: Callable[[BuildProgress], None] = lambda progress: None,
     on_wait: Callable[[BuildHolder], None] = lambda holder: None,
     check_cancelled: Callable[[], None] = lambda: None,
+    on_ready: Callable[[EffectiveMemory], None] = lambda memory: None,
 ) -> BuildSummary:
     """Make a ready revision of the memory that ``synthesize`` gives, and move the head to it.
 
     ``synthesize`` is called under the build lock with the first headings that
     are known already. An equal ready revision is used as it is, unless
     ``force``, which cuts everything again and makes the full-text table anew.
+    ``on_ready`` is told the memory under the lock too, as soon as its revision is
+    ready and the head has moved: of two builds the later one tells last.
     Whatever ends a build leaves the head as it was and keeps computed vectors.
 
     Raises ``Conflict`` ``busy`` (another build runs and ``wait`` is false),
@@ -102,7 +109,15 @@ def build_index(
                     tokens = TokenVectorStore(storage.token_vectors, token_vectors_mb * 2**20)
                     stack.callback(tokens.close)
                     context = BuildContext(
-                        storage, connection, tokens, embedder, now, clock, progress, check_cancelled
+                        storage,
+                        connection,
+                        tokens,
+                        embedder,
+                        now,
+                        clock,
+                        progress,
+                        check_cancelled,
+                        on_ready,
                     )
                     return _build(context, synthesize, new_revision_id, options, recreated)
 
@@ -131,6 +146,10 @@ def _build(
 ) -> BuildSummary:
     connection = context.connection
     discard_leftovers(connection, context.storage)
+    with context.stage("verify") as told:
+        told(0, 0)
+        # What is copied from a damaged row would be damaged for good.
+        require_whole(connection)
     recipe = recipe_of(context.embedder)
     with context.stage("memory") as told:
         told(0, 0)
@@ -149,6 +168,7 @@ def _build(
         )
         with _failure_recorded(connection, revision_id):
             embedded, reused = _create(context, revision_id, memory, recipe, headings, options)
+    context.on_ready(memory)
     prune(connection, context.storage)
     with context.stage("tokens") as told:
         coverage = fill_token_vectors(context, revision_id, told)
@@ -196,20 +216,31 @@ def _use(
     connection, revision_id = context.connection, revision.revision_id
     with context.stage("verify") as told:
         told(0, 0)
-        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise index_damaged(verdict)
+        is_damaged = not fts_digests.hold(connection)
         refresh_lines(connection, revision_id, memory)
         ensure_derived_files(connection, context.storage, revision_id)
-    with context.stage("swap") as told, transaction(connection):
-        if options.keep:
-            connection.execute(
-                "UPDATE search_revisions SET kept = 1 WHERE revision_id = ?", (revision_id,)
+    if options.keep:
+        with transaction(connection):
+            set_kept(connection, revision_id, True)
+    with context.stage("swap") as told, contextlib.ExitStack() as stack:
+        if _has_to_move(connection, revision, options, is_damaged):
+            stack.enter_context(
+                rows_beside(connection, context.storage, revision_id, told, is_damaged)
             )
-        is_head = read_head(connection).head == revision_id
-        anew = is_head and not fts.holds(connection, revision_id, revision.unit_count)
-        if anew or (options.swap and not is_head):
+        stack.enter_context(transaction(connection))
+        # Once more: somebody else may have swapped the head meanwhile.
+        if _has_to_move(connection, revision, options, is_damaged):
+            anew = is_damaged or read_head(connection).head == revision_id
             move_head(connection, revision_id, context.now().isoformat(), told, anew)
+
+
+def _has_to_move(
+    connection: sqlite3.Connection, revision: RevisionInfo, options: BuildOptions, is_damaged: bool
+) -> bool:
+    """Whether the revision is to become the head, or is it without its full-text rows."""
+    if read_head(connection).head != revision.revision_id:
+        return options.swap
+    return is_damaged or not fts.holds(connection, revision.revision_id, revision.unit_count)
 
 
 def _create(
@@ -243,11 +274,15 @@ def _create(
             from_head=not options.force,
         )
         frequencies = document_frequencies(connection, revision_id, embedder.embedding_revision)
-    with context.stage("swap") as told, transaction(connection):
+    with context.stage("swap") as told, contextlib.ExitStack() as stack:
+        anew = options.swap and (options.force or not fts_digests.hold(connection))
+        if options.swap:
+            stack.enter_context(rows_beside(connection, context.storage, revision_id, told, anew))
+        stack.enter_context(transaction(connection))
         moment = context.now().isoformat()
         mark_ready(connection, revision_id, moment, frequencies)
         if options.swap:
-            move_head(connection, revision_id, moment, told, anew=options.force)
+            move_head(connection, revision_id, moment, told, anew=anew)
     return embedded, sum(each.unit_count for each in planned) - units_embedded
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
+from memcli.index.row_digests import define_digests
 from memcli.locations import refuse_odd_file
+from memcli.sqlite_files import connect, user_version
 
 BUSY_SECONDS = 30.0
 WRITER_CACHE_KIB = 64 * 1024
+# A database can come with a cloned project: its views and triggers may call nothing with an effect.
+_DISTRUST = "PRAGMA trusted_schema = OFF"
 # What SQLite says where it cannot make the log's index.
 _NO_ROOM = ("disk is full", "disk I/O error", "unable to open", "readonly")
 
@@ -28,7 +30,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     effective = os.access in os.supports_effective_ids
     writable = os.access(path.parent, os.W_OK, effective_ids=effective)
     if not writable and not _has_log(path):
-        return _read_only(path, "&immutable=1")
+        return _read_only(path, immutable=True)
     connection = _read_only(path)
     try:
         user_version(connection)
@@ -36,21 +38,18 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         if _has_log(path) or not any(why in str(error) for why in _NO_ROOM):
             return connection  # the caller meets it again, and knows what to say
         connection.close()
-        return _read_only(path, "&immutable=1")
+        return _read_only(path, immutable=True)
     except sqlite3.Error:
         pass  # likewise: damage is found by whoever reads
     return connection
 
 
-def _read_only(path: Path, more: str = "") -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro{more}",
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        uri=True,
-    )
+def _read_only(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+    connection = connect(path, "ro", BUSY_SECONDS, immutable=immutable)
     try:
         connection.execute("PRAGMA query_only = ON")
+        connection.execute(_DISTRUST)
+        define_digests(connection)
     except BaseException:
         connection.close()
         raise
@@ -70,13 +69,10 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     cloned project may have brought it to have another file written.
     """
     refuse_odd_file(path)
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        uri=True,
-    )
+    connection = connect(path, "rw", BUSY_SECONDS)
     try:
+        connection.execute(_DISTRUST)
+        define_digests(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
@@ -86,22 +82,3 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction: committed as a whole, or rolled back on any exception."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # A full disk may have ended the transaction already.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def user_version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version

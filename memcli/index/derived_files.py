@@ -1,4 +1,4 @@
-"""The two files derived from a revision for speed: its packed vectors and its lexicon."""
+"""The two files derived from a revision: its packed vectors, with its names, and its lexicon."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from memcli.index.fts import lexical_row
 from memcli.index.lexicon import Int64, Lexicon, read_lexicon
 from memcli.index.lexicon_build import lexicon_of, write_lexicon
+from memcli.index.resource_names import name_arrays, read_names
 from memcli.index.revisions import READY, find_revision, read_head
 from memcli.index.storage import IndexStorage
 from memcli.index.vectors import read_vectors, stored_vectors, write_vectors
@@ -25,7 +26,7 @@ def write_derived_files(
     from_head: bool,
 ) -> None:
     """Write both; with ``from_head`` the head's lexicon serves for the rows they share."""
-    write_vectors(storage, revision_id, stored_vectors(connection, revision_id, dimension))
+    _write_vectors(connection, storage, revision_id, dimension)
     base = _head_lexicon(connection, storage) if from_head else None
     _write_lexicon(connection, storage, revision_id, base)
 
@@ -37,10 +38,18 @@ def ensure_derived_files(
     revision = find_revision(connection, revision_id)
     assert revision is not None
     units, dimension = revision.unit_count, revision.dimension
-    if read_vectors(storage, revision_id, units, dimension) is None:
-        write_vectors(storage, revision_id, stored_vectors(connection, revision_id, dimension))
+    vectors = read_vectors(storage, revision_id, units, dimension)
+    if vectors is None or read_names(storage, revision_id) is None:
+        _write_vectors(connection, storage, revision_id, dimension)
     if read_lexicon(storage, revision_id, units, all_of_it=True) is None:
         _write_lexicon(connection, storage, revision_id, None)
+
+
+def _write_vectors(
+    connection: sqlite3.Connection, storage: IndexStorage, revision_id: str, dimension: int
+) -> None:
+    matrix = stored_vectors(connection, revision_id, dimension)
+    write_vectors(storage, revision_id, matrix, name_arrays(connection, revision_id))
 
 
 def _write_lexicon(

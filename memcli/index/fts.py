@@ -1,4 +1,8 @@
-"""The full-text table: it holds the head's rows only, exchanged inside the swap transaction."""
+"""The full-text table: it holds the head's rows only, exchanged inside the swap transaction.
+
+Where much is to be exchanged, the new head's rows are put beside it first, in
+short transactions: the swap then only drops the one table and renames the other.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,14 @@ from dataclasses import dataclass
 
 import orjson
 
-from memcli.index.schema import CREATE_FTS
+from memcli.index.tables import CREATE_FTS
 from memcli.index.text_folding import fts_text
+from memcli.sqlite_files import transaction
 
 WEIGHTS = {"path": 8, "title": 6, "heading": 4, "body": 1}
 BM25 = "bm25(search_units_fts, 0.0, 0.0, 8.0, 6.0, 4.0, 1.0)"
+
+TABLE, BESIDE = "search_units_fts", "next_units_fts"
 
 _ROWIDS = "SELECT unit_rowid FROM search_units WHERE revision_id = ?"
 _ROWS = """
@@ -20,11 +27,18 @@ _ROWS = """
     FROM search_units u JOIN search_resources r USING (revision_id, resource_id)
     WHERE u.revision_id = ?
 """
+_BATCH_OF_ROWS = f"{_ROWS} AND u.ordinal >= ? AND u.ordinal < ? ORDER BY u.ordinal"
+_UNIT_COUNT = "SELECT count(*) FROM search_units WHERE revision_id = ?"
 _INSERT = """
-    INSERT INTO search_units_fts (rowid, revision_id, unit_key, path, title, heading, body)
+    INSERT INTO {} (rowid, revision_id, unit_key, path, title, heading, body)
     VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+_IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = ?"
 _TOLD_EVERY = 500
+# Others may write between two batches; a row takes about a third of a millisecond.
+_BATCH = 500
+MANY = 2000
+"""From so many rows on, a swap would keep other writers waiting for too long."""
 
 Told = Callable[[int, int], None]
 
@@ -67,10 +81,14 @@ def exchange_rows(
 ) -> None:
     """Make the full-text table hold the units of ``new`` instead of those of ``old``.
 
-    Runs in the caller's transaction. Rows of equal rowid are equal, so only the
-    others are exchanged; when that is most of the table, it is made anew, as it
-    is on demand (``anew``), which relies on nothing that the table holds.
+    Runs in the caller's transaction. What ``put_beside`` has made is taken if it
+    is whole. Else, rows of equal rowid being equal, only the others are exchanged;
+    when that is most of the table, it is made anew, as it is on demand (``anew``),
+    which relies on nothing that the table holds.
     """
+    if _take_beside(connection, new):
+        told(1, 1)
+        return
     wanted = {rowid for (rowid,) in connection.execute(_ROWIDS, (new,))}
     present = {rowid for (rowid,) in connection.execute(_ROWIDS, (old,))}
     few_stay = len(wanted & present) * 2 < max(len(wanted), len(present))
@@ -86,8 +104,55 @@ def exchange_rows(
         if len(missing) == len(wanted)
         else (lexical_row(connection, new, rowid) for rowid in missing)
     )
-    connection.executemany(_INSERT, _told(rows, new, len(missing), told))
+    connection.executemany(_INSERT.format(TABLE), _told(rows, new, len(missing), told))
     _stamp(connection, new)
+
+
+def is_much(connection: sqlite3.Connection, old: str | None, new: str, anew: bool) -> bool:
+    """Whether to exchange the rows would take long, so that they had better be put beside."""
+    wanted = {rowid for (rowid,) in connection.execute(_ROWIDS, (new,))}
+    if anew:
+        return len(wanted) >= MANY
+    present = {rowid for (rowid,) in connection.execute(_ROWIDS, (old,))}
+    exchanged = len(wanted ^ present)
+    return exchanged >= MANY and exchanged * 4 > len(wanted)
+
+
+def put_beside(connection: sqlite3.Connection, revision_id: str, told: Told) -> None:
+    """Make the table that ``exchange_rows`` will take, in short transactions of its own.
+
+    The caller sees to it that nobody else does the same.
+    """
+    drop_beside(connection)
+    with transaction(connection):
+        connection.execute(CREATE_FTS.replace(TABLE, BESIDE))
+    total = _unit_count(connection, revision_id)
+    for first in range(0, total, _BATCH):
+        told(first, total)
+        # Read to its end: a statement at work would hold a snapshot that forbids to write.
+        rows = connection.execute(_BATCH_OF_ROWS, (revision_id, first, first + _BATCH)).fetchall()
+        with transaction(connection):
+            connection.executemany(
+                _INSERT.format(BESIDE), (_values(_row(row), revision_id) for row in rows)
+            )
+    told(total, total)
+
+
+def drop_beside(connection: sqlite3.Connection) -> None:
+    """Remove what an earlier ``put_beside`` left."""
+    if connection.execute(_IS_THERE, (BESIDE,)).fetchone():
+        with transaction(connection):
+            connection.execute(f"DROP TABLE IF EXISTS {BESIDE}")
+
+
+def _take_beside(connection: sqlite3.Connection, revision_id: str) -> bool:
+    if connection.execute(_IS_THERE, (BESIDE,)).fetchone() is None:
+        return False
+    if not _is_whole(connection, BESIDE, revision_id, _unit_count(connection, revision_id)):
+        return False
+    connection.execute(f"DROP TABLE {TABLE}")
+    connection.execute(f"ALTER TABLE {BESIDE} RENAME TO {TABLE}")
+    return True
 
 
 def _told(
@@ -96,20 +161,34 @@ def _told(
     for done, row in enumerate(rows):
         if done % _TOLD_EVERY == 0:
             told(done, total)
-        yield (
-            row.unit_rowid, revision_id, row.unit_key, row.path, row.title, row.heading, row.body
-        )  # fmt: skip
+        yield _values(row, revision_id)
     told(total, total)
+
+
+def _values(row: LexicalRow, revision_id: str) -> tuple[int, str, str, str, str, str, str]:
+    key, path = row.unit_key, row.path
+    return row.unit_rowid, revision_id, key, path, row.title, row.heading, row.body
 
 
 def holds(connection: sqlite3.Connection, revision_id: str, unit_count: int) -> bool:
     """Whether the table has as many rows as the revision has units, and they are its own."""
-    stamped = connection.execute("SELECT revision_id FROM search_units_fts LIMIT 1").fetchone()
-    return _row_count(connection) == unit_count and stamped in (None, (revision_id,))
+    return _is_whole(connection, TABLE, revision_id, unit_count)
 
 
-def _row_count(connection: sqlite3.Connection) -> int:
-    count: int = connection.execute("SELECT count(*) FROM search_units_fts_docsize").fetchone()[0]
+def _is_whole(
+    connection: sqlite3.Connection, table: str, revision_id: str, unit_count: int
+) -> bool:
+    stamped = connection.execute(f"SELECT revision_id FROM {table} LIMIT 1").fetchone()
+    return _row_count(connection, table) == unit_count and stamped in (None, (revision_id,))
+
+
+def _unit_count(connection: sqlite3.Connection, revision_id: str) -> int:
+    count: int = connection.execute(_UNIT_COUNT, (revision_id,)).fetchone()[0]
+    return count
+
+
+def _row_count(connection: sqlite3.Connection, table: str = TABLE) -> int:
+    count: int = connection.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
     return count
 
 

@@ -9,21 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memcli.errors import MemcliError
-from memcli.index import fts
-from memcli.index.connection import BUSY_SECONDS, user_version
+from memcli.index import fts, fts_digests
+from memcli.index.connection import BUSY_SECONDS
 from memcli.index.faults import reading_faults
 from memcli.index.lexicon import read_lexicon
 from memcli.index.revisions import BUILDING, READY, RevisionInfo, all_revisions, read_head
+from memcli.index.row_digests import damaged_rows, define_digests
 from memcli.index.schema import check_version
 from memcli.index.storage import IndexStorage, with_sidecars
 from memcli.index.token_store import STORE_VERSION
 from memcli.index.vectors import read_vectors
+from memcli.index.verification import missing_rows, page_faults
+from memcli.sqlite_files import connect, user_version
 
 _MOST_FAULTS = 5
-_UNITS = """
-    SELECT count(*), count(vector) FROM search_units WHERE revision_id = ?
-"""
-_RESOURCES = "SELECT count(*) FROM search_resources WHERE revision_id = ?"
 _TRIGRAMS = (
     "CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='trigram case_sensitive 0')",
     "INSERT INTO probe VALUES ('the memory of harbours')",
@@ -85,7 +84,7 @@ def _inspected(storage: IndexStorage, building: bool) -> IndexCondition:
     remarks: list[str] = []
     with _reading(storage.database) as connection:
         check_version(connection)
-        faults = _page_faults(connection)
+        faults = [*page_faults(connection, _MOST_FAULTS), *damaged_rows(connection)]
         revisions = all_revisions(connection)
         pointer = read_head(connection).head
         head = next((each for each in revisions if each.revision_id == pointer), None)
@@ -106,25 +105,15 @@ def _inspected(storage: IndexStorage, building: bool) -> IndexCondition:
     )
 
 
-def _page_faults(connection: sqlite3.Connection) -> list[str]:
-    rows = connection.execute(f"PRAGMA quick_check({_MOST_FAULTS})")
-    return [str(row[0]) for row in rows if row[0] != "ok"]
-
-
 def _head_gaps(connection: sqlite3.Connection, head: RevisionInfo) -> Iterator[str]:
-    name = f"the head {head.revision_id}"
     if head.status != READY:
-        yield f"{name} is {head.status}"
-    units, vectors = connection.execute(_UNITS, (head.revision_id,)).fetchone()
-    if units != head.unit_count:
-        yield f"{name} has {units} of its {head.unit_count} units"
-    if vectors != units:
-        yield f"{name} has {units - vectors} units without a vector"
-    (resources,) = connection.execute(_RESOURCES, (head.revision_id,)).fetchone()
-    if resources != head.resource_count:
-        yield f"{name} has {resources} of its {head.resource_count} resources"
+        yield f"the head {head.revision_id} is {head.status}"
+    for fault in missing_rows(connection, head):
+        yield f"of the head, {fault}"
     if not fts.holds(connection, head.revision_id, head.unit_count):
-        yield f"the full-text table does not hold {name}"
+        yield f"the full-text table does not hold the head {head.revision_id}"
+    elif fts_digests.are_noted(connection) and not fts_digests.hold(connection):
+        yield "the full-text table is not what was written"
 
 
 def _derived_remarks(storage: IndexStorage, head: RevisionInfo) -> Iterator[str]:
@@ -147,7 +136,7 @@ def _token_store_remarks(path: Path) -> Iterator[str]:
         with _reading(path) as connection:
             if (version := user_version(connection)) != STORE_VERSION:
                 yield f"{path.name} has version {version} instead of {STORE_VERSION}"
-            elif faults := _page_faults(connection):
+            elif faults := list(page_faults(connection, _MOST_FAULTS)):
                 yield f"{path.name} is damaged: {faults[0]}"
     except MemcliError as error:
         yield f"{path.name}: {error.message}"
@@ -163,14 +152,10 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     log = with_sidecars(path)[1]
     has_log = log.exists() and log.stat().st_size > 0
     with reading_faults(path):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}",
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            uri=True,
-        )
+        connection = connect(path, "ro", BUSY_SECONDS, immutable=not has_log)
         with contextlib.closing(connection):
             connection.execute("PRAGMA query_only = ON")
+            define_digests(connection)
             yield connection
 
 

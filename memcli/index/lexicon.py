@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -102,13 +103,12 @@ class Lexicon:
         pieces, times = self._pieces_with(term)
         counts = self.pointers[pieces + 1] - self.pointers[pieces]
         frequencies = np.zeros(len(self.rowids))
-        documents_sum = weights_sum = 0
+        found_sum = 0
         long = counts >= _LONG_LIST
         for piece, factor in zip(pieces[long].tolist(), times[long].tolist(), strict=True):
             at = slice(self.pointers[piece], self.pointers[piece + 1])
             documents, weights = self.documents[at], self.weights[at]
-            documents_sum += int(documents.sum(dtype=np.int64))
-            weights_sum += int(weights.sum(dtype=np.int64))
+            found_sum += posting_sum(documents, weights)
             if not self._are_ordinals(documents):
                 return None
             # Within one piece no document comes twice, so plain indexing adds right.
@@ -117,14 +117,13 @@ class Lexicon:
         if len(pieces_short):
             at_each = _ranges(self.pointers[pieces_short], counts_short)
             documents, weights = self.documents[at_each], self.weights[at_each]
-            documents_sum += int(documents.sum(dtype=np.int64))
-            weights_sum += int(weights.sum(dtype=np.int64))
+            found_sum += posting_sum(documents, weights)
             if not self._are_ordinals(documents):
                 return None
             factors = np.repeat(times[~long], counts_short)
             frequencies += np.bincount(documents, weights * factors, len(frequencies))
         expected = int(self.posting_sums[pieces].sum(dtype=np.uint64))
-        return frequencies if posting_sum(documents_sum, weights_sum) == expected else None
+        return frequencies if found_sum % 2**64 == expected else None
 
     def _are_ordinals(self, documents: Int32) -> bool:
         return not len(documents) or (documents.min() >= 0 and documents.max() < len(self.rowids))
@@ -149,9 +148,13 @@ class Lexicon:
         return self.positions[self.key_pointers[at] : self.key_pointers[at + 1]]
 
 
-def posting_sum(documents_sum: int, weights_sum: int) -> int:
-    """What is stored of a piece's postings to verify them; additive over pieces."""
-    return (documents_sum * 65_599 + weights_sum) % 2**64
+def posting_sum(documents: Int32, weights: npt.NDArray[np.integer[Any]]) -> int:
+    """What is stored of a piece's postings to verify them; additive over pieces.
+
+    The product tells too that each document has its own weight still.
+    """
+    factors = weights.astype(np.int64) + 65_599
+    return int(np.dot(documents.astype(np.int64), factors)) + int(weights.sum(dtype=np.int64))
 
 
 def _ranges(starts: Int64, counts: Int64) -> Int64:

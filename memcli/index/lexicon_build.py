@@ -185,7 +185,8 @@ def _posting_sums(postings: Postings, pointers: Int64) -> npt.NDArray[np.uint64]
     """As ``lexicon.posting_sum``, for each piece: none is empty, so no sum is either."""
     if len(pointers) == 1:
         return np.empty(0, dtype=np.uint64)
-    terms = postings.documents.astype(np.int64) * 65_599 + postings.weights
+    weights = postings.weights.astype(np.int64)
+    terms = postings.documents.astype(np.int64) * (weights + 65_599) + weights
     return np.add.reduceat(terms, pointers[:-1]).astype(np.uint64)
 
 

@@ -1,4 +1,7 @@
-"""One builder at a time: a lock the kernel releases at death, and who holds it, for messages."""
+"""One builder at a time, and one exchange of rows: locks the kernel releases at death.
+
+And who builds, for messages.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from memcli.index.storage import IndexStorage
 from memcli.locations import FILE_MODE, private_file, refuse_odd_file, write_private
 
 _POLL_SECONDS = 0.2
+# A reader that asks whether a build runs holds the lock for less than that.
+_GLANCE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,48 @@ def build_lock(
         lock.release()
 
 
+@contextlib.contextmanager
+def exchange_lock(storage: IndexStorage, check_cancelled: Callable[[], None]) -> Iterator[None]:
+    """Hold the right to put full-text rows beside the head's.
+
+    A builder takes it after the build lock, never before; whoever swaps the head
+    needs no build lock, so that nobody waits for an embedding model. While
+    waiting, ``check_cancelled`` is called often.
+    """
+    from filelock import FileLock, Timeout
+
+    refuse_odd_file(storage.exchange_lock)
+    lock = FileLock(private_file(storage.exchange_lock), mode=FILE_MODE)
+    while True:
+        try:
+            lock.acquire(timeout=_POLL_SECONDS)
+            break
+        except Timeout:
+            check_cancelled()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def unless_exchanging(storage: IndexStorage) -> Iterator[bool]:
+    """Whether nobody puts rows beside just now; if so, nobody begins to before the block ends."""
+    from filelock import FileLock, Timeout
+
+    refuse_odd_file(storage.exchange_lock)
+    lock = FileLock(private_file(storage.exchange_lock), mode=FILE_MODE)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
 def running_build(storage: IndexStorage) -> BuildHolder | None:
     """Who is building right now, or ``None``."""
     from filelock import FileLock, Timeout
@@ -90,7 +137,8 @@ def running_build(storage: IndexStorage) -> BuildHolder | None:
     refuse_odd_file(storage.lock)
     lock = FileLock(storage.lock, mode=FILE_MODE)
     try:
-        lock.acquire(timeout=0)
+        # Not zero: another process may be asking the same at this instant.
+        lock.acquire(timeout=_GLANCE_SECONDS, poll_interval=_GLANCE_SECONDS / 5)
     except Timeout:
         return _written_holder(storage)
     except OSError:

@@ -1,35 +1,18 @@
-"""The top-level blocks of a markdown body, with the character span of each.
-
-markdown-it-py's block rules do the parsing (CommonMark and tables). Its core
-and inline rules are left out: they cost most of the time, and change no block.
-"""
+"""The top-level blocks of a markdown body, with the character span of each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memcli.index.token_spans import trimmed
+from memcli.memory.block_parsing import block_tokens
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
-    BlockRule = Callable[[StateBlock, int, int, bool], bool]
-
 PARSER_VERSION = "commonmark-table-blocks/1"
-
-# The parser works through nested content level by level, and each level reads
-# all its lines again. Below these depths content is plain paragraph text, which
-# keeps hostile nesting cheap and touches no top-level boundary of a real note.
-DEEPEST_QUOTE = 5
-DEEPEST_LIST = 10
-# Never reached: at its own limit the parser drops the rest of the file into the open list.
-PARSER_NESTING = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +48,7 @@ def top_level_blocks(body: str, starts: list[int]) -> list[Block]:
     """
     headings: dict[int, Heading] = {}
     boundaries = {0}
-    tokens = _block_tokens(body)
+    tokens = block_tokens(body)
     for place, token in enumerate(tokens):
         if token.level or token.map is None:
             continue
@@ -85,46 +68,3 @@ def top_level_blocks(body: str, starts: list[int]) -> list[Block]:
 def _heading(opening: Token, inline: Token) -> Heading:
     text = " ".join(line.strip() for line in inline.content.strip().split("\n"))
     return Heading(int(opening.tag[1:]), text)
-
-
-def _block_tokens(body: str) -> list[Token]:
-    parser = _block_parser()
-    tokens: list[Token] = []
-    parser.block.parse(body, parser, {}, tokens)
-    return tokens
-
-
-@lru_cache(maxsize=1)
-def _block_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import blockquote, list_block
-
-    parser = MarkdownIt("commonmark", {"maxNesting": PARSER_NESTING}).enable("table")
-    # ``alt`` names the rules that the replaced rule may interrupt, as markdown-it has them.
-    parser.block.ruler.at(
-        "blockquote",
-        _no_deeper("quotes", blockquote, DEEPEST_QUOTE),
-        {"alt": ["paragraph", "reference", "blockquote", "list"]},
-    )
-    parser.block.ruler.at(
-        "list",
-        _no_deeper("lists", list_block, DEEPEST_LIST),
-        {"alt": ["paragraph", "reference", "blockquote"]},
-    )
-    return parser
-
-
-def _no_deeper(name: str, rule: BlockRule, deepest: int) -> BlockRule:
-    """The rule, which matches nothing once ``deepest`` of its blocks are open around it."""
-
-    def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        depth = state.env.get(name, 0)
-        if depth >= deepest:
-            return False
-        state.env[name] = depth + 1
-        try:
-            return rule(state, start, end, silent)
-        finally:
-            state.env[name] = depth
-
-    return bounded

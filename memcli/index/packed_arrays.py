@@ -2,13 +2,12 @@
 
 Layout: magic, length and CRC-32 of a JSON header, the header, then each array at
 a multiple of 64 bytes. The header names the revision and for every array its type,
-shape, offset and the sum of its bytes taken as little-endian uint64 words.
+shape, offset and checksum.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import struct
 import zlib
 from collections.abc import Mapping
@@ -20,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from memcli.locations import FILE_MODE, sync_directory
+from memcli.locations import replacing
 
 MAGIC = b"memcli7\n"
 _PREFIX = struct.Struct("<8sII")
 _ALIGNMENT = 64
+_BLOCK_WORDS = 512
 
 Array = npt.NDArray[Any]
 
@@ -38,16 +38,19 @@ class PackedArrays:
 
     def is_intact(self, name: str) -> bool:
         """Whether the array has the checksum it was written with; reads all of it."""
-        return word_sum(self.arrays[name]) == self.sums[name]
+        return checksum(self.arrays[name]) == self.sums[name]
 
 
-def word_sum(array: Array) -> int:
-    """Sum modulo 2^64 of the bytes as uint64 words, the last one padded with zeros."""
+def checksum(array: Array) -> int:
+    """CRC-32 over the sums of 4 KiB blocks, each taken as little-endian uint64 words.
+
+    Nearly as fast as memory. Sums alone would not tell two blocks that changed places.
+    """
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    whole = len(flat) // 8 * 8
-    total = int(np.add.reduce(flat[:whole].view("<u8"), dtype=np.uint64)) if whole else 0
-    rest = int.from_bytes(flat[whole:].tobytes(), "little")
-    return (total + rest) % 2**64
+    whole = len(flat) // (8 * _BLOCK_WORDS)
+    words = flat[: whole * 8 * _BLOCK_WORDS].view("<u8").reshape(whole, _BLOCK_WORDS)
+    sums = np.add.reduce(words, axis=1, dtype=np.uint64).astype("<u8")
+    return zlib.crc32(flat[words.nbytes :].data, zlib.crc32(sums.data))
 
 
 def write_arrays(path: Path, revision_id: str, arrays: Mapping[str, Array]) -> None:
@@ -57,28 +60,17 @@ def write_arrays(path: Path, revision_id: str, arrays: Mapping[str, Array]) -> N
         for name, array in arrays.items()
     }
     header = _header(revision_id, little)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            temporary.chmod(FILE_MODE)
-            stream.write(_PREFIX.pack(MAGIC, len(header), zlib.crc32(header)))
-            stream.write(header)
-            for array in little.values():
-                stream.write(bytes(-stream.tell() % _ALIGNMENT))
-                stream.write(array.reshape(-1).view(np.uint8).data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
+    with replacing(path) as stream:
+        stream.write(_PREFIX.pack(MAGIC, len(header), zlib.crc32(header)))
+        stream.write(header)
+        for array in little.values():
+            stream.write(bytes(-stream.tell() % _ALIGNMENT))
+            stream.write(array.reshape(-1).view(np.uint8).data)
 
 
 def _header(revision_id: str, arrays: Mapping[str, Array]) -> bytes:
     described = [
-        {"name": name, "type": array.dtype.str, "shape": array.shape, "sum": word_sum(array)}
+        {"name": name, "type": array.dtype.str, "shape": array.shape, "sum": checksum(array)}
         for name, array in arrays.items()
     ]
     return orjson.dumps({"revision": revision_id, "arrays": described})

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import orjson
 
 from memcli.index import identity_recall, short_words
 from memcli.index.connection import open_to_read
@@ -18,6 +17,7 @@ from memcli.index.fts import BM25
 from memcli.index.lexicon import Lexicon, best_ordinals, quoted_phrases, read_lexicon
 from memcli.index.readiness import nothing_ready
 from memcli.index.recipe import input_hash
+from memcli.index.resource_names import read_names
 from memcli.index.revisions import (
     READY,
     RevisionInfo,
@@ -25,11 +25,12 @@ from memcli.index.revisions import (
     find_revision,
     read_head,
 )
+from memcli.index.row_digests import unsigned
 from memcli.index.schema import check_version
 from memcli.index.storage import IndexStorage
 from memcli.index.stored import IdentityHit, LexicalHit, ManifestEntry, StoredUnit
+from memcli.index.stored_rows import HASHES, MANIFEST, UNITS, entry_of, require, unit_of
 from memcli.index.token_store import stored_token_vectors
-from memcli.index.unit import Locator
 from memcli.index.vectors import read_vectors, stored_vectors
 
 __all__ = [
@@ -45,30 +46,15 @@ MOST_LEXICAL = 60
 _STEPS_BETWEEN_CHECKS = 20_000
 _MOST_PARAMETERS = 500
 
-_UNITS = """
-    SELECT u.unit_rowid, u.ordinal, u.unit_key, u.position, u.heading_path, u.text,
-        u.content_hash, u.token_count, u.start_line, u.end_line, u.start_char, u.end_char,
-        u.input_hash, r.resource_id, r.resource_hash, r.scope, r.kind, r.path, r.title, r.file_path
-    FROM search_units u JOIN search_resources r USING (revision_id, resource_id)
-    WHERE u.revision_id = ? AND u.unit_rowid IN ({})
-"""
 _ROWIDS = """
     SELECT ordinal, unit_rowid FROM search_units WHERE revision_id = ? AND ordinal IN ({})
 """
 _ORDINALS = """
     SELECT unit_rowid, ordinal FROM search_units WHERE revision_id = ? AND unit_rowid IN ({})
 """
-_HASHES = """
-    SELECT unit_key, content_hash FROM search_units WHERE revision_id = ? AND unit_key IN ({})
-"""
 _BM25 = f"""
     SELECT rowid, -{BM25} AS score FROM search_units_fts
     WHERE search_units_fts MATCH ? ORDER BY score DESC
-"""
-_MANIFEST = """
-    SELECT ordinal, resource_id, scope, kind, path, title, description, resource_hash,
-        body_sha256, unit_count, file_path, body_first_line, description_line
-    FROM search_resources WHERE revision_id = ?
 """
 
 
@@ -95,6 +81,7 @@ class RevisionReader:
         self._lexicon: Lexicon | None = None
         self._lexicon_read = False
         self._frequencies: tuple[Int32, Int32] | None = None
+        self._placed: dict[int, int] = {}
 
     @property
     def resource_count(self) -> int:
@@ -115,10 +102,18 @@ class RevisionReader:
     def identity_hits(
         self, folded_query: str, prefix_limit: int, limit: int = MOST_LEXICAL
     ) -> list[IdentityHit]:
-        """Units of the resources that ``folded_query`` names; see ``identity_recall``."""
+        """Units of the resources that ``folded_query`` names; see ``identity_recall``.
+
+        From the derived file where there is one, else from the database: the same hits.
+        """
+        revision_id = self.revision.revision_id
+        if (names := read_names(self._storage, revision_id)) is not None:
+            hits = names.hits(folded_query, prefix_limit, limit)
+            rowids = self.rowids_of_ordinals([ordinal for ordinal, _ in hits])
+            return [IdentityHit(rowid, hit[1]) for rowid, hit in zip(rowids, hits, strict=True)]
         with self._faults():
             return identity_recall.identity_hits(
-                self._connection, self.revision.revision_id, folded_query, prefix_limit, limit
+                self._connection, revision_id, folded_query, prefix_limit, limit
             )
 
     def bm25(self, match: str, limit: int) -> list[LexicalHit]:
@@ -179,13 +174,19 @@ class RevisionReader:
     def rowids_of_ordinals(self, ordinals: Sequence[int]) -> list[int]:
         """Unit rowids in the order of ``ordinals``."""
         found = dict(self._in_chunks(_ROWIDS, ordinals))
-        return [self._expected(found.get(ordinal), "a unit") for ordinal in ordinals]
+        rowids = [self._expected(found.get(ordinal), "a unit") for ordinal in ordinals]
+        # The answer is out of an index; the rows will tell whether it was right.
+        self._placed.update(zip(rowids, ordinals, strict=True))
+        return rowids
 
     def units(self, rowids: Sequence[int]) -> dict[int, StoredUnit]:
         """Units by rowid; all of them exist, or the index is damaged."""
-        found = {row[0]: _unit(row) for row in self._in_chunks(_UNITS, rowids)}
-        if len(found) < len(set(rowids)):
+        found = {row[0]: unit_of(row) for row in self._in_chunks(UNITS, rowids)}
+        if found.keys() != set(rowids):
             raise index_damaged(f"revision {self.revision.revision_id} lacks some of its units")
+        for rowid, unit in found.items():
+            if unit.ordinal != self._placed.get(rowid, unit.ordinal):
+                raise index_damaged(f"{unit.unit_key} is in another place than was indexed")
         return found
 
     def units_of_resource(self, resource_id: str) -> list[StoredUnit]:
@@ -199,27 +200,32 @@ class RevisionReader:
 
     def keys_present(self, unit_keys: Sequence[str]) -> dict[str, str]:
         """Content hash by unit key, for those keys that the revision has."""
-        return dict(self._in_chunks(_HASHES, unit_keys))
+        return {
+            key: content_hash
+            for key, content_hash, whole in self._in_chunks(HASHES, unit_keys)
+            if require(whole, key)
+        }
 
     def manifest(self) -> Iterator[ManifestEntry]:
         """All resources in order, without bodies."""
-        for row in self._rows(f"{_MANIFEST} ORDER BY ordinal", (self.revision.revision_id,)):
-            yield ManifestEntry(*row)
+        for row in self._rows(f"{MANIFEST} ORDER BY ordinal", (self.revision.revision_id,)):
+            yield entry_of(row)
 
     def resource(self, resource_id: str) -> ManifestEntry | None:
         """One resource without its body; ``None`` if the revision has none of this id."""
         rows = self._rows(
-            f"{_MANIFEST} AND resource_id = ?", (self.revision.revision_id, resource_id)
+            f"{MANIFEST} AND resource_id = ?", (self.revision.revision_id, resource_id)
         )
-        return ManifestEntry(*rows[0]) if rows else None
+        return entry_of(rows[0]) if rows else None
 
     def body(self, resource_id: str) -> str | None:
         """The indexed body of a resource; ``None`` if the revision has none of this id."""
         rows = self._rows(
-            "SELECT body FROM search_resources WHERE revision_id = ? AND resource_id = ?",
+            "SELECT body, body_sha256 IS text_sha256(body) FROM search_resources"
+            " WHERE revision_id = ? AND resource_id = ?",
             (self.revision.revision_id, resource_id),
         )
-        body: str | None = rows[0][0] if rows else None
+        body: str | None = rows[0][0] if rows and require(rows[0][1], resource_id) else None
         return body
 
     def document_frequencies(self, token_ids: Int32) -> Int32:
@@ -237,9 +243,7 @@ class RevisionReader:
             "SELECT document_frequencies FROM search_revisions WHERE revision_id = ?",
             (self.revision.revision_id,),
         )
-        blob: bytes = self._expected(rows[0][0] if rows else None, "its token counts")
-        if len(blob) % 8:
-            raise index_damaged("the token counts are cut short")
+        blob = self._expected(unsigned(rows[0][0]) if rows else None, "its token counts")
         both = np.frombuffer(blob, dtype="<i4").reshape(2, -1)
         return both[0], both[1]
 
@@ -269,20 +273,6 @@ class RevisionReader:
 
     def _faults(self) -> contextlib.AbstractContextManager[None]:
         return reading_faults(self._storage.database)
-
-
-def _unit(row: tuple[Any, ...]) -> StoredUnit:
-    try:
-        heading_path = tuple(orjson.loads(row[4]))
-    except ValueError as error:
-        raise index_damaged(f"the heading path of {row[2]} is unreadable") from error
-    rowid, ordinal, key, position = row[:4]
-    text, content_hash, token_count = row[5:8]
-    locator = Locator(*row[8:12])
-    return StoredUnit(
-        rowid, ordinal, key, position, heading_path, text, content_hash, token_count, locator,
-        *row[12:],
-    )  # fmt: skip
 
 
 @contextlib.contextmanager

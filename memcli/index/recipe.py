@@ -10,7 +10,7 @@ from typing import Any
 from memcli.index.chunking import CHUNK_LIMITS, CHUNKER_VERSION
 from memcli.index.embedding import Embedder, PassageInput
 from memcli.index.markdown_blocks import PARSER_VERSION
-from memcli.index.schema import SCHEMA_VERSION
+from memcli.index.tables import SCHEMA_VERSION
 from memcli.memory.hashing import canonical_json
 
 INPUT_VERSION = "path, title and headings, text/1"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 
-from memcli.index.connection import transaction
+from memcli.index import fts
+from memcli.index.locking import unless_exchanging
 from memcli.index.revision_writing import delete_content
 from memcli.index.revisions import BUILDING, READY, RevisionInfo, all_revisions, newest_ready
 from memcli.index.storage import LEXICON, VECTORS, IndexStorage
 from memcli.index.vector_cache import prune_cache
+from memcli.sqlite_files import transaction
 
 _DERIVED = (VECTORS, LEXICON)
 # Temporary files are `.<name>.<random>.tmp`, and a database among them has sidecars.
@@ -17,18 +19,22 @@ _TEMPORARY = tuple(
     for name in (
         "search-index.sqlite",
         "build-holder.json",
+        "seen-files.json",
         *(each.format("*") for each in _DERIVED),
     )
 )
 
 
 def discard_leftovers(connection: sqlite3.Connection, storage: IndexStorage) -> None:
-    """Remove what an earlier build left when it died; the caller holds the build lock."""
+    """Remove what an earlier build or swap left when it died; the caller holds the build lock."""
     left = [each for each in all_revisions(connection) if each.status == BUILDING]
     if left:
         with transaction(connection):
             for revision in left:
                 _delete(connection, revision)
+    with unless_exchanging(storage) as nobody_is:
+        if nobody_is:
+            fts.drop_beside(connection)
     remove_orphans(connection, storage)
 
 

@@ -11,16 +11,18 @@ from typing import Any
 
 import orjson
 
-from memcli.index.connection import transaction
 from memcli.index.embedding import Embedder
 from memcli.index.recipe import Recipe
 from memcli.index.revisions import BUILDING, FAILED, READY
-from memcli.index.schema import RESOURCE_COLUMNS, REVISION_COLUMNS, UNIT_COLUMNS, insert_rows
+from memcli.index.row_digests import DIGEST, computed, digest_of, seal, signed
+from memcli.index.schema import insert_rows
+from memcli.index.tables import RESOURCE_COLUMNS, REVISION_COLUMNS, UNIT_COLUMNS
 from memcli.index.text_folding import fold
 from memcli.index.unit_plan import NewUnit, PlannedResource
 from memcli.index.vector_cache import cached_vectors
 from memcli.memory.resource import EffectiveMemory
 from memcli.memory.title import first_heading
+from memcli.sqlite_files import transaction
 
 _BATCH = 500
 
@@ -30,20 +32,26 @@ _COPY_PLAN = """
         description_shift INTEGER)
 """
 # Lines enter no hash: front matter that grew moved them, and nothing else.
-_COPY = """
+_COPY = f"""
     INSERT INTO search_units (revision_id, unit_rowid, ordinal, unit_key, resource_id, position,
         heading_path, content_hash, token_count, start_line, end_line, start_char, end_char,
-        input_hash, text, vector)
-    SELECT :revision, u.unit_rowid, p.first_unit + u.position, u.unit_key, u.resource_id,
-        u.position, u.heading_path, u.content_hash, u.token_count,
-        u.start_line + iif(u.start_char IS NULL, p.description_shift, p.body_shift),
-        u.end_line + iif(u.start_char IS NULL, p.description_shift, p.body_shift),
-        u.start_char, u.end_char, u.input_hash, u.text, u.vector
-    FROM temp.copy_plan p
-        JOIN search_resources r ON r.revision_id = p.donor AND r.resource_id = p.resource_id
-        JOIN search_units u ON u.revision_id = p.donor
-            AND u.ordinal BETWEEN r.first_unit AND r.first_unit + r.unit_count - 1
+        input_hash, text, vector, {DIGEST})
+    SELECT *, {computed("search_units", "copy")} FROM (
+        SELECT :revision AS revision_id, u.unit_rowid, p.first_unit + u.position AS ordinal,
+            u.unit_key, u.resource_id, u.position, u.heading_path, u.content_hash, u.token_count,
+            u.start_line + iif(u.start_char IS NULL, p.description_shift, p.body_shift)
+                AS start_line,
+            u.end_line + iif(u.start_char IS NULL, p.description_shift, p.body_shift) AS end_line,
+            u.start_char, u.end_char, u.input_hash, u.text, u.vector
+        FROM temp.copy_plan p
+            JOIN search_resources r ON r.revision_id = p.donor AND r.resource_id = p.resource_id
+            JOIN search_units u ON u.revision_id = p.donor
+                AND u.ordinal BETWEEN r.first_unit AND r.first_unit + r.unit_count - 1
+    ) AS copy
 """
+_SEAL_REVISION = seal("search_revisions", "revision_id = ?")
+_SEAL_RESOURCE = seal("search_resources", "revision_id = ? AND resource_id = ?")
+_SEAL_UNITS = seal("search_units", "revision_id = ? AND ordinal BETWEEN ? AND ?")
 _KNOWN_HEADINGS = """
     SELECT s.body_sha256, s.first_heading
     FROM search_resources s JOIN search_revisions r USING (revision_id)
@@ -159,6 +167,7 @@ def _resource_row(
         "folded_title": fold(resource.title),
         "body": resource.body,
     }
+    values[DIGEST] = digest_of("search_resources", values)
     return tuple(values[name] for name in RESOURCE_COLUMNS)
 
 
@@ -182,6 +191,7 @@ def _unit_row(revision_id: str, ordinal: int, new: NewUnit, vector: bytes) -> tu
         "text": unit.text,
         "vector": vector,
     }
+    values[DIGEST] = digest_of("search_units", values)
     return tuple(values[name] for name in UNIT_COLUMNS)
 
 
@@ -222,8 +232,9 @@ def mark_ready(
         " token_count ="
         " (SELECT coalesce(sum(token_count), 0) FROM search_units WHERE revision_id = ?1)"
         " WHERE revision_id = ?1",
-        (revision_id, READY, ready_at, frequencies),
+        (revision_id, READY, ready_at, signed(frequencies)),
     )
+    connection.execute(_SEAL_REVISION, (revision_id,))
 
 
 def mark_failed(connection: sqlite3.Connection, revision_id: str, code: str, reason: str) -> None:
@@ -299,3 +310,5 @@ def refresh_lines(
                     last_unit,
                 ),
             )
+            connection.execute(_SEAL_RESOURCE, (revision_id, each.resource_id))
+            connection.execute(_SEAL_UNITS, (revision_id, first_unit, last_unit))

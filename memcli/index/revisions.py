@@ -12,16 +12,26 @@ import orjson
 
 from memcli.errors import Failure
 from memcli.index import fts
+from memcli.index.faults import index_damaged
+from memcli.index.row_digests import DIGEST, is_whole, seal
 
 BUILDING, READY, FAILED = "building", "ready", "failed"
 
-_REVISIONS = """
+_REVISIONS = f"""
     SELECT r.revision_id, r.status, r.effective_hash, r.recipe_hash, r.recipe,
         r.embedding_revision, r.dimension, r.resource_count, r.unit_count, r.token_count,
         r.created_at, r.ready_at, r.error_code, r.error, r.kept, r.builder_pid, r.builder_host,
-        r.revision_id IS h.head, r.revision_id IS h.previous
+        r.revision_id IS h.head, r.revision_id IS h.previous,
+        iif(r.{DIGEST} IS NULL, r.status <> 'ready', {is_whole("search_revisions", "r")})
     FROM search_revisions r LEFT JOIN search_heads h ON h.slot = 1
 """
+
+_HEAD = f"""
+    SELECT head, previous, changed_at, {is_whole("search_heads", "search_heads")}
+    FROM search_heads WHERE slot = 1
+"""
+_SEAL_REVISION = seal("search_revisions", "revision_id = ?")
+_SEAL_HEAD = seal("search_heads", "slot = 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +81,20 @@ def find_revision(connection: sqlite3.Connection, revision_id: str) -> RevisionI
 def _revision(row: tuple[Any, ...]) -> RevisionInfo:
     (revision_id, status, effective_hash, recipe_hash, recipe) = row[:5]
     (embedding_revision, dimension, resources, units, tokens) = row[5:10]
-    (created_at, ready_at, code, error, kept, pid, host, is_head, is_previous) = row[10:]
+    (created_at, ready_at, code, error, kept, pid, host, is_head, is_previous, whole) = row[10:]
+    # One that is not ready has no digest yet.
+    if not whole or status not in (BUILDING, READY, FAILED) or not isinstance(recipe, str):
+        raise index_damaged(f"the row of revision {revision_id} is not what was written")
+    try:
+        described = orjson.loads(recipe)
+    except ValueError as fault:
+        raise index_damaged(f"the recipe of revision {revision_id} is unreadable") from fault
     return RevisionInfo(
         revision_id,
         status,
         effective_hash,
         recipe_hash,
-        orjson.loads(recipe),
+        described,
         embedding_revision,
         dimension,
         resources,
@@ -96,10 +113,12 @@ def _revision(row: tuple[Any, ...]) -> RevisionInfo:
 
 
 def read_head(connection: sqlite3.Connection) -> HeadInfo:
-    row = connection.execute(
-        "SELECT head, previous, changed_at FROM search_heads WHERE slot = 1"
-    ).fetchone()
-    return HeadInfo(*row) if row else HeadInfo(None, None, None)
+    row = connection.execute(_HEAD).fetchone()
+    if row is None:
+        return HeadInfo(None, None, None)
+    if not row[3]:
+        raise index_damaged("the row of the head is not what was written")
+    return HeadInfo(*row[:3])
 
 
 def named_revision(connection: sqlite3.Connection, name: str) -> RevisionInfo:
@@ -134,7 +153,8 @@ def move_head(
 ) -> HeadInfo:
     """Point the head at a ready revision and exchange the full-text rows.
 
-    Runs in the caller's transaction, so that a reader sees both or neither.
+    Runs in the caller's transaction, so that a reader sees both or neither; after
+    it, ``fts_digests.note`` keeps the digests of the rows.
     ``anew`` makes the full-text table from nothing.
     """
     current = read_head(connection)
@@ -145,4 +165,14 @@ def move_head(
         " VALUES (1, ?, ?, ?)",
         (revision_id, previous, changed_at),
     )
+    connection.execute(_SEAL_HEAD)
     return HeadInfo(revision_id, previous, changed_at)
+
+
+def set_kept(connection: sqlite3.Connection, revision_id: str, kept: bool) -> None:
+    """Mark a revision as one that no build prunes, or unmark it, in the caller's transaction."""
+    connection.execute(
+        "UPDATE search_revisions SET kept = ? WHERE revision_id = ?", (int(kept), revision_id)
+    )
+    # One that is being built has no digest yet.
+    connection.execute(f"{_SEAL_REVISION} AND {DIGEST} IS NOT NULL", (revision_id,))

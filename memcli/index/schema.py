@@ -1,124 +1,33 @@
-"""The tables of a project's search index, schema 7, and how the file comes into being."""
+"""How the file of a project's search index comes into being, and which schemas are refused."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import Failure
-from memcli.index.connection import open_to_write, user_version
+from memcli.index.connection import open_to_write
 from memcli.index.faults import index_damaged, is_damage
 from memcli.index.storage import with_sidecars
-from memcli.locations import private_file, sync_directory
+from memcli.index.tables import (
+    CACHE_COLUMNS,
+    CREATE_FTS,
+    HEAD_COLUMNS,
+    INDEXES,
+    RESOURCE_COLUMNS,
+    REVISION_COLUMNS,
+    SCHEMA_VERSION,
+    UNIT_COLUMNS,
+)
+from memcli.locations import private_file, sync_directory, temporary_beside
+from memcli.sqlite_files import user_version
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
-
-SCHEMA_VERSION = 7
-
-REVISION_COLUMNS: dict[str, type] = {
-    "revision_id": str,
-    "status": str,
-    "effective_hash": str,
-    "recipe_hash": str,
-    "recipe": str,
-    "embedding_revision": str,
-    "dimension": int,
-    "resource_count": int,
-    "unit_count": int,
-    "token_count": int,
-    "created_at": str,
-    "ready_at": str,
-    "error_code": str,
-    "error": str,
-    "kept": int,
-    "builder_pid": int,
-    "builder_host": str,
-    "document_frequencies": bytes,
-}
-"""``status`` is building, ready or failed. ``document_frequencies``: sorted int32 token ids,
-then as many int32 counts of units that hold them, little endian."""
-
-HEAD_COLUMNS: dict[str, type] = {
-    "slot": int,
-    "head": str,
-    "previous": str,
-    "changed_at": str,
-}
-
-RESOURCE_COLUMNS: dict[str, type] = {
-    "revision_id": str,
-    "ordinal": int,
-    "resource_id": str,
-    "scope": str,
-    "kind": str,
-    "path": str,
-    "title": str,
-    "description": str,
-    "body_sha256": str,
-    "resource_hash": str,
-    "body_first_line": int,
-    "description_line": int,
-    "file_path": str,
-    "first_heading": str,
-    "first_unit": int,
-    "unit_count": int,
-    "folded_id": str,
-    "folded_path": str,
-    "folded_title": str,
-    "body": str,
-}
-"""Units of a resource have the ordinals ``first_unit`` to ``first_unit + unit_count - 1``."""
-
-UNIT_COLUMNS: dict[str, type] = {
-    "revision_id": str,
-    "unit_rowid": int,
-    "ordinal": int,
-    "unit_key": str,
-    "resource_id": str,
-    "position": int,
-    "heading_path": str,
-    "content_hash": str,
-    "token_count": int,
-    "start_line": int,
-    "end_line": int,
-    "start_char": int,
-    "end_char": int,
-    "input_hash": str,
-    "text": str,
-    "vector": bytes,
-}
-"""``heading_path`` is a JSON list, ``vector`` float32 little endian; ``unit_rowid`` is internal."""
-
-CACHE_COLUMNS: dict[str, type] = {
-    "input_hash": str,
-    "embedding_revision": str,
-    "vector": bytes,
-    "token_ids": bytes,
-    "checksum": int,
-}
-"""``token_ids``: the distinct token ids of the passage, sorted int32 little endian.
-``checksum``: CRC-32 of the other four, so that rows can be saved out of a damaged file."""
-
-CREATE_FTS = (
-    "CREATE VIRTUAL TABLE search_units_fts USING fts5("
-    "revision_id UNINDEXED, unit_key UNINDEXED, path, title, heading, body, "
-    "tokenize='trigram case_sensitive 0')"
-)
-
-_INDEXES = (
-    ("search_resources", ("revision_id", "ordinal"), True),
-    ("search_resources", ("revision_id", "folded_id", "ordinal", "unit_count"), False),
-    ("search_resources", ("revision_id", "folded_path", "ordinal", "unit_count"), False),
-    ("search_resources", ("revision_id", "folded_title", "ordinal", "unit_count"), False),
-    ("search_units", ("revision_id", "ordinal", "unit_rowid"), True),
-    ("search_units", ("revision_id", "unit_key"), True),
-)
 
 
 def open_index(path: Path) -> sqlite3.Connection:
@@ -164,8 +73,7 @@ def create_index(
     It is made beside, given to ``fill`` and renamed, so that no reader ever
     sees half a schema.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    private_file(temporary)
+    temporary = private_file(temporary_beside(path))
     try:
         connection = open_to_write(temporary)
         try:
@@ -206,7 +114,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
             pk=("input_hash", "embedding_revision"),
             not_null=set(CACHE_COLUMNS),
         )
-        for table, columns, unique in _INDEXES:
+        for table, columns, unique in INDEXES:
             database.table(table).create_index(columns, unique=unique)
         connection.execute(CREATE_FTS)
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -6,10 +6,10 @@ import sqlite3
 import string
 from collections.abc import Iterator, Sequence
 
+from memcli.index.faults import index_damaged
+from memcli.index.fts_digests import ROWS, ContentDigest, kept_content_digest
 from memcli.index.text_folding import fts_text, trigram_fold
 
-# Best column first.
-_ROWS = "SELECT rowid, path, title, heading, body FROM search_units_fts"
 _INSIDE = frozenset(string.ascii_lowercase + string.digits + "_")
 _UNIT_ORDER = "SELECT unit_rowid FROM search_units WHERE revision_id = ? ORDER BY ordinal"
 
@@ -40,7 +40,12 @@ def _matches(
     connection: sqlite3.Connection, words: Sequence[str]
 ) -> Iterator[tuple[int, int, int]]:
     """(rowid, distinct words found, number of the best column that holds one)."""
-    for rowid, *columns in connection.execute(_ROWS):
+    digest, kept = ContentDigest(), kept_content_digest(connection)
+    for row in connection.execute(ROWS):
+        digest.add(row)
+        rowid, *columns = row
+        if not all(isinstance(column, str) for column in columns):
+            raise index_damaged("the full-text table holds something else than text")
         # No word holds a line feed, so that none is found over the edge of a column.
         whole = trigram_fold("\n".join(columns))
         if not any(word in whole for word in words):
@@ -53,6 +58,8 @@ def _matches(
         columns_with = [at for at in best if at is not None]
         if columns_with:
             yield rowid, len(columns_with), min(columns_with)
+    if kept not in (None, digest.digest):
+        raise index_damaged("the rows of the full-text table are not what was written")
 
 
 def _holds(text: str, word: str) -> bool:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memcli.errors import InvalidInput, NotReady
-from memcli.index.connection import open_to_read, open_to_write, transaction
+from memcli.index import fts, fts_digests
+from memcli.index.connection import open_to_read, open_to_write
 from memcli.index.faults import storage_faults
+from memcli.index.locking import exchange_lock
 from memcli.index.revisions import (
     READY,
     HeadInfo,
@@ -21,9 +23,11 @@ from memcli.index.revisions import (
     named_revision,
     newest_ready,
     read_head,
+    set_kept,
 )
 from memcli.index.schema import check_version
 from memcli.index.storage import IndexStorage
+from memcli.sqlite_files import transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,57 @@ def swap_head(
     """
     if revision is not None and previous:
         raise InvalidInput("usage", "name a revision or ask for the previous one, not both")
-    with _open(storage, write=True) as connection, transaction(connection):
-        current = read_head(connection)
-        target = _target(connection, revision, previous, current)
-        if target.revision_id == current.head:
-            return HeadChange(target.revision_id, current.previous, moved=False)
-        changed = move_head(connection, target.revision_id, now().isoformat())
-        return HeadChange(target.revision_id, changed.previous, moved=True)
+    with _open(storage, write=True) as connection:
+        aimed = _target(connection, revision, previous, read_head(connection))
+        anew = not fts_digests.hold(connection)
+        with (
+            rows_beside(connection, storage, aimed.revision_id, anew=anew),
+            transaction(connection),
+        ):
+            # Somebody else may have moved the head or pruned a revision meanwhile.
+            current = read_head(connection)
+            target = _target(connection, revision, previous, current)
+            if target.revision_id == current.head:
+                return HeadChange(target.revision_id, current.previous, moved=False)
+            changed = move_head(connection, target.revision_id, now().isoformat(), anew=anew)
+            return HeadChange(target.revision_id, changed.previous, moved=True)
+
+
+@contextlib.contextmanager
+def rows_beside(
+    connection: sqlite3.Connection,
+    storage: IndexStorage,
+    revision_id: str,
+    told: fts.Told = lambda done, total: None,
+    anew: bool = False,
+) -> Iterator[None]:
+    """Around ``move_head``, outside its transaction: whatever of its work would take long.
+
+    Other writers then wait for moments, not for all the rows to be tokenised.
+    ``told`` may raise, which stops it. When the transaction has ended well, the
+    digests of the rows are noted.
+    """
+    if fts.is_much(connection, read_head(connection).head, revision_id, anew):
+        with _put_beside(connection, storage, revision_id, told):
+            yield
+    else:
+        yield
+    fts_digests.note(connection)
+
+
+@contextlib.contextmanager
+def _put_beside(
+    connection: sqlite3.Connection, storage: IndexStorage, revision_id: str, told: fts.Told
+) -> Iterator[None]:
+    with exchange_lock(storage, lambda: told(0, 0)):
+        try:
+            fts.put_beside(connection, revision_id, told)
+            yield
+        finally:
+            # Taken by now, unless the head went elsewhere or something failed. What cannot
+            # be removed any more, the next build removes.
+            with contextlib.suppress(sqlite3.Error):
+                fts.drop_beside(connection)
 
 
 def _target(
@@ -91,10 +139,7 @@ def keep_revision(storage: IndexStorage, revision: str, keep: bool) -> RevisionI
     """Mark a revision so that builds never prune it, or unmark it."""
     with _open(storage, write=True) as connection, transaction(connection):
         named = named_revision(connection, revision)
-        connection.execute(
-            "UPDATE search_revisions SET kept = ? WHERE revision_id = ?",
-            (int(keep), named.revision_id),
-        )
+        set_kept(connection, named.revision_id, keep)
         found = find_revision(connection, named.revision_id)
         assert found is not None
         return found

@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from memcli.index.connection import open_to_read, open_to_write, transaction, user_version
+from memcli.index.connection import open_to_read, open_to_write
 from memcli.index.embedding import Float32
 from memcli.index.faults import is_damage
 from memcli.index.storage import with_sidecars
 from memcli.index.token_vectors import Codes, decode_token_vectors
 from memcli.locations import private_file
+from memcli.sqlite_files import transaction, user_version
 
 STORE_VERSION = 1
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from memcli.index.connection import transaction
 from memcli.index.embedding import EmbeddedPassage
 from memcli.index.faults import index_damaged
-from memcli.index.schema import CACHE_COLUMNS, insert_rows
+from memcli.index.schema import insert_rows
+from memcli.index.tables import CACHE_COLUMNS
+from memcli.sqlite_files import transaction
 
 LEAST_KEPT = 2000
 KEPT_PER_UNIT = 4

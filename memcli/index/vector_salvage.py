@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from memcli.index.connection import open_to_read, user_version
-from memcli.index.schema import SCHEMA_VERSION
+from memcli.index.connection import open_to_read
+from memcli.index.tables import SCHEMA_VERSION
 from memcli.index.vector_cache import CacheRow, is_intact, store_vectors
+from memcli.sqlite_files import user_version
 
 _WINDOW = 100
 # How far to go on where not even the next rowid can be read.

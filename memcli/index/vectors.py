@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 import numpy as np
 
 from memcli.index.embedding import Float32
 from memcli.index.faults import index_damaged
-from memcli.index.packed_arrays import read_arrays, write_arrays
+from memcli.index.packed_arrays import Array, read_arrays, write_arrays
 from memcli.index.storage import IndexStorage
 
 _VECTORS_IN_ORDER = """
@@ -16,8 +17,12 @@ _VECTORS_IN_ORDER = """
 """
 
 
-def write_vectors(storage: IndexStorage, revision_id: str, matrix: Float32) -> None:
-    write_arrays(storage.vectors(revision_id), revision_id, {"vectors": matrix})
+def write_vectors(
+    storage: IndexStorage, revision_id: str, matrix: Float32, more: Mapping[str, Array]
+) -> None:
+    """Write the derived file of a revision; ``more`` are other arrays that it holds."""
+    arrays = {"vectors": matrix, **more}
+    write_arrays(storage.vectors(revision_id), revision_id, arrays)
 
 
 def read_vectors(

@@ -8,6 +8,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from memcli.memory.freshness import content_digest
 from memcli.memory.resource import SeenFile
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
@@ -63,21 +64,26 @@ def read_document(
         return Unreadable("unreadable", _cause(error)), None
     try:
         status = os.fstat(descriptor)
-        seen = SeenFile(Path(shown_path), status.st_size, status.st_mtime_ns, False)
-        return _read_open(descriptor, status, max_bytes), seen
+        document, digest = _read_open(descriptor, status, max_bytes)
+        seen = SeenFile(Path(shown_path), status.st_size, status.st_mtime_ns, False, digest)
+        return document, seen
     except OSError as error:
         return Unreadable("unreadable", _cause(error)), None
     finally:
         os.close(descriptor)
 
 
-def _read_open(descriptor: int, status: os.stat_result, max_bytes: int) -> Document | Unreadable:
+def _read_open(
+    descriptor: int, status: os.stat_result, max_bytes: int
+) -> tuple[Document | Unreadable, str]:
+    """What the file is, with the digest of its bytes."""
     if not stat.S_ISREG(status.st_mode):
-        return Unreadable("not_a_file", "it is neither a file nor a directory")
+        return Unreadable("not_a_file", "it is neither a file nor a directory"), ""
     data = b"" if status.st_size > max_bytes else _read_up_to(descriptor, max_bytes + 1)
     if max(len(data), status.st_size) > max_bytes:
-        return Unreadable("too_large", f"it has more than {max_bytes} bytes")
-    return decode(data)
+        return Unreadable("too_large", f"it has more than {max_bytes} bytes"), ""
+    # One that was written to meanwhile is to count as changed.
+    return decode(data), content_digest(data) if len(data) == status.st_size else ""
 
 
 def _read_up_to(descriptor: int, limit: int) -> bytes:

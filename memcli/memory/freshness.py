@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,24 +14,32 @@ import orjson
 from memcli.memory.resource import SeenFile
 from memcli.memory.sources import Source, sources_fingerprint
 
-FORMAT = 1
+FORMAT = 2
 UNREADABLE_SIZE = -1
 """The size recorded for what could not be opened, or was looked for and not there."""
 
+MOST_READ_FILES = 200
+MOST_READ_BYTES = 4 * 2**20
+"""What a check reads at most of files whose time alone has changed: milliseconds."""
+
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
 Row = tuple[str, int, int]
+FileRow = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRecord:
     """What a walk saw, in a form that is quick to store and to check.
 
-    Rows are (path, size in bytes, mtime in nanoseconds). Paths below the
-    project root are relative to it, so that a moved project stays fresh.
-    ``fingerprint`` is that of the sources (``sources_fingerprint``).
+    Rows are (path, size in bytes, mtime in nanoseconds), and of a file the digest
+    of its bytes ("" where they were not read). Paths below the project root are
+    relative to it, so that a moved project stays fresh. ``fingerprint`` is that
+    of the sources (``sources_fingerprint``).
     """
 
     fingerprint: str
-    files: list[Row]
+    files: list[FileRow]
     directories: list[Row]
 
     def to_bytes(self) -> bytes:
@@ -38,8 +48,8 @@ class SeenRecord:
             {
                 "format": FORMAT,
                 "fingerprint": self.fingerprint,
-                "files": [_packed(row) for row in self.files],
-                "directories": [_packed(row) for row in self.directories],
+                "files": [(_packed(path), *rest) for path, *rest in self.files],
+                "directories": [(_packed(path), *rest) for path, *rest in self.directories],
             }
         )
 
@@ -52,40 +62,69 @@ class SeenRecord:
                 return None
             return SeenRecord(
                 str(document["fingerprint"]),
-                _unpacked(document["files"]),
-                _unpacked(document["directories"]),
+                [(*_unpacked(row), _digest(more)) for *row, more in document["files"]],
+                [_unpacked(row) for row in document["directories"]],
             )
         except (ValueError, TypeError, KeyError):
             return None
 
 
-def _packed(row: Row) -> Row:
+def _packed(path: str) -> str:
     # JSON has no place for a path that is not UTF-8; Latin-1 carries its bytes one to one.
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def _unpacked(row: Sequence[object]) -> Row:
     path, size, mtime = row
-    return (path if path.isascii() else os.fsencode(path).decode("latin-1"), size, mtime)
+    if not (isinstance(path, str) and isinstance(size, int) and isinstance(mtime, int)):
+        raise TypeError("not a row of a SeenRecord")
+    return path if path.isascii() else os.fsdecode(path.encode("latin-1")), size, mtime
 
 
-def _unpacked(rows: Iterable[Sequence[object]]) -> list[Row]:
-    unpacked: list[Row] = []
-    for path, size, mtime in rows:
-        if not (isinstance(path, str) and isinstance(size, int) and isinstance(mtime, int)):
-            raise TypeError("not a row of a SeenRecord")
-        name = path if path.isascii() else os.fsdecode(path.encode("latin-1"))
-        unpacked.append((name, size, mtime))
-    return unpacked
+def _digest(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a row of a SeenRecord")
+    return value
+
+
+def content_digest(data: bytes) -> str:
+    """What tells whether a file of the same size still holds the same; no proof against forgery."""
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def digest_of_file(path: str, size: int) -> str:
+    """The digest of a regular file of ``size`` bytes; "" of anything else, or what cannot be read.
+
+    Neither a pipe nor a file that grows meanwhile can hold it up.
+    """
+    try:
+        descriptor = os.open(path, _OPEN_FLAGS)
+    except OSError:
+        return ""
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+            return ""
+        data = os.read(descriptor, size)
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+    return content_digest(data) if len(data) == size else ""
 
 
 def seen_record(seen: Iterable[SeenFile], root: Path, fingerprint: str) -> SeenRecord:
     """The record of an Effective Memory's ``seen`` for the project at ``root``."""
     base = f"{os.path.realpath(root).rstrip(os.sep)}{os.sep}"
-    files: list[Row] = []
+    files: list[FileRow] = []
     directories: list[Row] = []
     for it in seen:
         path = os.fspath(it.path)
-        if path == base[:-1]:
-            path = ""
-        rows = directories if it.is_directory else files
-        rows.append((path.removeprefix(base), it.size, it.mtime_ns))
+        path = "" if path == base[:-1] else path.removeprefix(base)
+        if it.is_directory:
+            directories.append((path, it.size, it.mtime_ns))
+        else:
+            files.append((path, it.size, it.mtime_ns, it.digest))
     return SeenRecord(fingerprint, files, directories)
 
 
@@ -110,9 +149,11 @@ def changed_since(
 ) -> Changes:
     """Compare the recorded files and directories with the disk; read-only, no full walk.
 
-    A file counts as changed by size or time, a missing one as gone. A directory
-    whose time has changed is listed again, since only a file that would be
-    memory matters: one that appeared there, or below a directory that did.
+    A file counts as changed by its size, or by its time unless its bytes are the
+    same: they are read of a bounded number of files, so that a touch or a change
+    that was taken back raises no alarm. A missing file is gone. A directory whose
+    time has changed is listed again, since only a file that would be memory
+    matters: one that appeared there, or below a directory that did.
     """
     if sources_fingerprint(root, sources, max_file_bytes) != record.fingerprint:
         return Changes(sources_changed=True)
@@ -123,26 +164,31 @@ def changed_since(
         # Only now: the rules and their pattern matcher are not needed when nothing changed.
         from memcli.memory.relisting import appeared_in
 
-        known = {os.path.join(base, path) for path, _, _ in record.files}
+        known = {os.path.join(base, it[0]) for it in record.files}
         walked = {os.path.normpath(os.path.join(base, it[0])) for it in record.directories}
         changed += appeared_in(suspects, known, walked, base[:-1] or os.sep, sources, environ)
     return Changes(paths=tuple(sorted(set(changed))))
 
 
-def _changed_files(base: str, rows: Sequence[Row]) -> list[str]:
-    stat = os.stat
+def _changed_files(base: str, rows: Sequence[FileRow]) -> list[str]:
+    look = os.stat
     changed = []
-    for path, size, mtime in rows:
+    files_left, bytes_left = MOST_READ_FILES, MOST_READ_BYTES
+    for path, size, mtime, digest in rows:
         full = path if path.startswith(os.sep) else base + path
         try:
-            status = stat(full)
+            status = look(full)
         except OSError:
             if size != UNREADABLE_SIZE:
                 changed.append(full)
             continue
-        if (status.st_size != size or status.st_mtime_ns != mtime) and (
-            _is_changed(full, size, mtime)
-        ):
+        if status.st_size == size and status.st_mtime_ns == mtime:
+            continue
+        if digest and status.st_size == size and files_left and size <= bytes_left:
+            files_left, bytes_left = files_left - 1, bytes_left - size
+            if digest_of_file(full, size) == digest:
+                continue
+        if _is_changed(full, size, mtime):
             changed.append(full)
     return changed
 
@@ -161,12 +207,12 @@ def _is_changed(path: str, size: int, mtime: int) -> bool:
 
 def _changed_directories(base: str, rows: Sequence[Row]) -> list[str]:
     """The directories to list again. One that is gone matters only through its files."""
-    stat = os.stat
+    look = os.stat
     changed = []
     for path, size, mtime in rows:
         full = path if path.startswith(os.sep) else base + path
         try:
-            status = stat(full)
+            status = look(full)
         except OSError:
             continue
         if status.st_mtime_ns != mtime or size == UNREADABLE_SIZE:

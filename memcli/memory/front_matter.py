@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from memcli.configuration.toml_parsing import TomlError, parse_toml
 
 KEYS = ("id", "title", "description", "kind", "enabled")
 MAX_CHARACTERS = 64 * 1024
@@ -27,7 +28,6 @@ UNTERMINATED = "unterminated_front_matter"
 IGNORED_VALUE = "front_matter_value_ignored"
 SURROGATE = re.compile("[\ud800-\udfff]")
 COMMENT = re.compile(r"(?:^|\s)#.*")
-INNER_BREAK = re.compile(r"\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +189,10 @@ def _is_null(event: Any) -> bool:
 
 
 def _from_toml(block: str) -> _Values:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        table: Mapping[str, Any] = tomllib.loads(block)
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        message = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise _FrontMatterError(message) from error
+        table: Mapping[str, Any] = parse_toml(block)
+    except TomlError as error:
+        raise _FrontMatterError(str(error)) from error
     values = _Values()
     lines = {key: number for number, key, _ in _key_lines(block, "+++")}
     for key, value in table.items():
@@ -205,8 +200,17 @@ def _from_toml(block: str) -> _Values:
         if isinstance(value, (dict, list)):
             values.put(key, None, line, "a table" if isinstance(value, dict) else "a list")
         else:
-            values.put(key, str(value).lower() if isinstance(value, bool) else str(value), line)
+            values.put(key, _toml_text(value), line, "a number of too many digits")
     return values
+
+
+def _toml_text(value: object) -> str | None:
+    try:
+        text = str(value)
+    except ValueError:
+        # A hexadecimal number may be longer than Python writes out in decimal.
+        return None
+    return text.lower() if isinstance(value, bool) else text
 
 
 def _from_lines(block: str, fence: str) -> _Values:
@@ -243,7 +247,8 @@ def _checked(values: _Values, body: str, body_first_line: int) -> FrontMatter:
     warnings = list(values.warnings)
     texts: dict[str, str] = {}
     for key, raw in values.texts.items():
-        text = INNER_BREAK.sub(" ", SURROGATE.sub("\ufffd", raw)).strip()
+        lines = (line.strip() for line in SURROGATE.sub("\ufffd", raw).split("\n"))
+        text = " ".join(line for line in lines if line)
         if not text:
             continue
         if len(text) > MAX_LENGTH.get(key, MAX_CHARACTERS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -15,6 +16,7 @@ from memcli.memory.project import STORAGE, create_storage
 
 PROJECT_ID_FILE = "project-id"
 SETTLING_TIMEOUT_SECONDS = 30.0
+_MARK = "# check "
 Answer = TypeVar("Answer")
 
 
@@ -137,7 +139,7 @@ def _settled(
             if not (now.is_new and resolved.is_new):
                 resolved = now
             if resolved.project_id != read_project_id(root):
-                write_private(storage / PROJECT_ID_FILE, f"{resolved.project_id}\n".encode())
+                write_private(storage / PROJECT_ID_FILE, _file_of(resolved.project_id))
     except Timeout as error:
         raise Conflict(
             "busy", f"another process holds {lock.lock_file}", "Try again in a moment."
@@ -151,14 +153,23 @@ def _settled(
     return resolved
 
 
+def _file_of(project_id: str) -> bytes:
+    """The id behind a line that tells whether it is whole; people may write the id alone."""
+    return f"{_MARK}{sha256(project_id.encode()).hexdigest()[:8]}\n{project_id}\n".encode()
+
+
 def read_project_id(root: Path) -> str | None:
     """The id in ``.memcli/project-id``; ``None`` where there is none or it is blank."""
     path = root / STORAGE / PROJECT_ID_FILE
     if not os.path.isfile(path):
         return None
     try:
+        # A link in a cloned project would make a word of another file its id.
+        refuse_odd_file(path)
         with path.open("rb") as stream:
             text = stream.read(1024).decode("utf-8-sig", errors="replace").strip()
+    except Failure as error:
+        raise InvalidInput("project_id_invalid", error.message, error.hint) from error
     except OSError as error:
         raise InvalidInput(
             "project_id_invalid",
@@ -167,6 +178,10 @@ def read_project_id(root: Path) -> str | None:
         ) from error
     if not text:
         return None
+    if text.startswith(_MARK):
+        # A flipped bit would make another id of it, and all the history seem gone.
+        checked = text.rpartition("\n")[2]
+        text = checked if text == _file_of(checked).decode("utf-8", "replace").strip() else ""
     if not PROJECT_ID.fullmatch(text):
         raise InvalidInput(
             "project_id_invalid",

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 DIRECTORY_GROUP = "ps_d"
+# As long as the longest path; what is longer is passed over as no pattern.
+LONGEST_PATTERN = 4096
+# How pathspec writes a "*" and a "/**" in the midst of a pattern.
+STAR = "[^/]*"
+LEVELS = "(?:/.+)?"
+TOKEN = re.compile(r"\\.|\[\^/\]|(\[\^?\]?(?:\\.|[^\]\\])*\])", re.DOTALL)
+REPEATED_STAR = re.compile(rf"(?:{re.escape(STAR)})+")
 BRACKET = re.compile(r"\[[!^]?\]?(?:\[:[a-z]+:\]|[^\]])*\]")
 POSIX_CLASS = re.compile(r"\[:([a-z]+):\]")
 POSIX_MEMBERS = {
@@ -34,7 +42,37 @@ def _compiled(lines: Sequence[str]) -> list[tuple[re.Pattern[str] | None, bool |
         # "[[]" is a fine pattern for git; Python only wonders what it may mean one day.
         warnings.simplefilter("ignore", FutureWarning)
         spec = GitIgnoreSpec.from_lines([_for_pathspec(line) for line in lines])
-    return [(pattern.regex, pattern.include) for pattern in spec.patterns]
+    return [(_bounded(pattern.regex), pattern.include) for pattern in spec.patterns]
+
+
+def _bounded(regex: re.Pattern[str] | None) -> re.Pattern[str] | None:
+    """The same expression in a form that does not try every way to share a path out to its stars.
+
+    Of several stars (or ``**``) all but the last may take the least that lets
+    what follows match: whatever the others can do with less, they can with more.
+    """
+    if regex is None:
+        return None
+    # Git's brackets match no slash, whatever stands in them.
+    text = TOKEN.sub(lambda it: f"(?!/){it[0]}" if it[1] else it[0], regex.pattern)
+    if max(text.count(STAR), text.count(LEVELS)) < 2:
+        return regex if text == regex.pattern else re.compile(text, regex.flags)
+    names = (f"least{number}" for number in itertools.count())
+
+    def settled(expression: str) -> str:
+        name = next(names)
+        return f"(?=(?P<{name}>{expression}))(?P={name})"
+
+    first, *others = (_least_stars(part, settled) for part in text.split(LEVELS))
+    inner = (settled(f"(?:/.+?)??{part}(?=/)") for part in others[:-1])
+    last = (LEVELS + part for part in others[-1:])
+    return re.compile("".join((first, *inner, *last)), regex.flags)
+
+
+def _least_stars(expression: str, settled: Callable[[str], str]) -> str:
+    first, *others = re.split(REPEATED_STAR, expression)
+    inner = (settled(f"{STAR}?{part}") for part in others[:-1])
+    return "".join((first, *inner, *(STAR + part for part in others[-1:])))
 
 
 def _for_pathspec(line: str) -> str:
@@ -136,7 +174,7 @@ def _rules(lines: Iterable[str]) -> list[_Rule]:
     numbered = [
         (number, line)
         for number, line in enumerate(lines, start=1)
-        if line.strip(" ") and not line.startswith("#")
+        if line.strip(" ") and not line.startswith("#") and len(line) <= LONGEST_PATTERN
     ]
     try:
         patterns = _compiled([line for _, line in numbered])
@@ -153,6 +191,8 @@ def _rules(lines: Iterable[str]) -> list[_Rule]:
 
 def is_pattern(line: str) -> bool:
     """Whether git would understand ``line`` as a pattern."""
+    if len(line) > LONGEST_PATTERN:
+        return False
     try:
         _compiled([line])
     except ValueError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memcli.configuration.resolution import PROJECT_FILE
 from memcli.errors import Failure, InvalidInput
-from memcli.locations import central_home, config_directory, private_directory, private_file
+from memcli.locations import central_home, config_directory, private_directory, write_private
 
 STORAGE = ".memcli"
 LOCAL_MEMORY = ".memcli.local"
@@ -148,8 +148,7 @@ def _self_ignoring(directory: Path) -> Path:
     try:
         private_directory(directory)
         if not os.path.lexists(ignore):
-            private_file(ignore)
-            ignore.write_bytes(IGNORE_EVERYTHING)
+            write_private(ignore, IGNORE_EVERYTHING)
     except OSError as error:
         raise Failure(
             "project_not_writable",

@@ -86,12 +86,17 @@ class MemoryWarning:
 
 @dataclass(frozen=True, slots=True)
 class SeenFile:
-    """A file or directory as the walk found it, for the cheap "has anything changed" check."""
+    """A file or directory as the walk found it, for the cheap "has anything changed" check.
+
+    ``digest`` is of a file's bytes (``freshness.content_digest``), "" where they
+    were not read.
+    """
 
     path: Path
     size: int
     mtime_ns: int
     is_directory: bool
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import orjson
 
 from memcli.configuration import Configuration, SourceTable
 from memcli.configuration.options import Place
-from memcli.errors import InvalidInput
+from memcli.errors import InvalidInput, clipped, shown
 from memcli.memory.patterns import is_pattern
 from memcli.memory.project import LOCAL_MEMORY
 from memcli.memory.resource import Scope
@@ -94,8 +94,8 @@ def _patterns(table: SourceTable, patterns: Sequence[str]) -> tuple[str, ...]:
         if not is_pattern(pattern) or ".." in pattern.split("/"):
             raise InvalidInput(
                 "configuration_invalid",
-                f"{table.place.value}: source {table.root}: {pattern!r} is no pattern "
-                "of paths inside it",
+                f"{table.place.value}: source {clipped(str(table.root))}: {shown(pattern)} "
+                "is no pattern of paths inside it",
                 "Patterns are those of .gitignore, relative to the source's root.",
             )
     return tuple(pattern.removeprefix("./") for pattern in patterns)

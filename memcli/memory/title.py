@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
+from memcli.memory.block_parsing import block_tokens
 
 FIRST_PREFIX_LINES = 200
-# At its limit the parser gives up the rest of a file; the preset's 20 are ten levels of lists.
-NESTING = 100
 ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
-ATX_END = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
-THEMATIC_BREAK = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$")
+RULE_START = re.compile(r" {0,3}([-_*])")
 # What certainly begins a paragraph: not code, a quote, HTML or a link's definition.
 PLAIN_START = re.compile(r" {0,3}[^\s<>\[]")
 # What may interrupt a paragraph with a block that this scanner does not follow.
@@ -45,7 +39,7 @@ def parsed_first_heading(body: str) -> str | None:
     lines = body.split("\n")
     count = FIRST_PREFIX_LINES
     while True:
-        tokens = _block_parser().parse("\n".join(lines[:count]))
+        tokens = block_tokens("\n".join(lines[:count]))
         for index, token in enumerate(tokens):
             is_heading = token.type == "heading_open" and token.level == 0
             if is_heading and (text := _one_line(tokens[index + 1].content)):
@@ -53,16 +47,6 @@ def parsed_first_heading(body: str) -> str | None:
         if count >= len(lines):
             return None
         count *= 8
-
-
-@lru_cache(maxsize=1)
-def _block_parser() -> MarkdownIt:
-    """Block rules only: headings and blocks are wanted, never the inline tree."""
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"maxNesting": NESTING}).enable("table")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
 
 
 def _scan(body: str) -> tuple[str | None, bool]:
@@ -83,7 +67,7 @@ def _scan(body: str) -> tuple[str | None, bool]:
         elif "|" in line and TABLE_RULE.match(body, start):
             return UNSURE
         elif heading := ATX.match(line):
-            if text := _one_line(ATX_END.sub("", (heading[2] or "").strip(" \t"))):
+            if text := _one_line(_without_closing_marks((heading[2] or "").strip(" \t"))):
                 return text, True
             paragraph.clear()
         elif paragraph and SETEXT.match(line):
@@ -95,13 +79,27 @@ def _scan(body: str) -> tuple[str | None, bool]:
                 return UNSURE
             fence = opened[1]
             paragraph.clear()
-        elif THEMATIC_BREAK.match(line):
+        elif _is_rule(line):
             paragraph.clear()
         elif (paragraph or PLAIN_START.match(line)) and not DOUBTFUL.match(line):
             paragraph.append(line)
         else:
             return UNSURE
     return None, True
+
+
+def _without_closing_marks(heading: str) -> str:
+    """``One ##`` is ``One``: marks at the end count where they stand alone."""
+    text = heading.rstrip("#")
+    return text if not text or text[-1] in " \t" else heading
+
+
+def _is_rule(line: str) -> bool:
+    start = RULE_START.match(line)
+    if start is None:
+        return False
+    marks = line.replace(" ", "").replace("\t", "")
+    return len(marks) >= 3 and not marks.strip(start[1])
 
 
 def _closes(fence: str, line: str) -> bool:

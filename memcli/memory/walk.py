@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memcli.memory.freshness import UNREADABLE_SIZE
+from memcli.memory.freshness import UNREADABLE_SIZE, digest_of_file
 from memcli.memory.ignore import GITIGNORE
 from memcli.memory.listing import CLOSED, SourceTree
 from memcli.memory.project import is_inside
 from memcli.memory.resource import Disposition, LeftOut, MemoryWarning, Scope, SeenFile
 from memcli.memory.sources import Source
+
+MOST_DIGESTED_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,17 @@ def walk_sources(root: Path, sources: Sequence[Source], environ: Mapping[str, st
 
 
 def seen_as_is(path: str, *, follow: bool = True) -> SeenFile:
-    """``path`` with its present size and time, or as something that cannot be had."""
+    """``path`` with its present size and time, or as something that cannot be had.
+
+    The digest is known of small files, such as ignore files.
+    """
     try:
         status = os.stat(path, follow_symlinks=follow)
     except OSError:
         return SeenFile(Path(path), UNREADABLE_SIZE, 0, False)
-    return SeenFile(Path(path), status.st_size, status.st_mtime_ns, False)
+    size = status.st_size
+    digest = digest_of_file(path, size) if follow and size <= MOST_DIGESTED_BYTES else ""
+    return SeenFile(Path(path), size, status.st_mtime_ns, False, digest)
 
 
 class _Walker:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memcli.errors import Failure, InvalidInput, NotReady
-from memcli.locations import private_directory, sync_directory
+from memcli.locations import private_directory, replacing
 from memcli.models.calibration import (
     Calibration,
     calibrate_late_interaction,
@@ -20,7 +19,7 @@ from memcli.models.gguf_header import GgufHeader, read_header
 from memcli.models.loaded_model import LONGEST_INPUT, ShouldStop, never
 from memcli.models.loading import load_cross_encoder, load_embedder
 from memcli.models.native_library import OutputGuard
-from memcli.models.profile import ModelProfile, PairForm, Pooling, Role, file_digest
+from memcli.models.profile import ModelProfile, PairForm, Pooling, Role
 
 # A query of 128 tokens, some metadata and a sentence: less is of no use.
 LEAST_TOKENS = 64
@@ -111,22 +110,15 @@ def copy_model(file: Path, target: Path, digest: str) -> None:
     Raises ``Failure`` ``file_unwritable``, or ``model_changed`` where the file
     is no longer the one that was checked.
     """
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    copied = hashlib.sha256()
     try:
         private_directory(target.parent)
-        descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as copy, file.open("rb") as original:
-                os.chmod(temporary, 0o600)
-                shutil.copyfileobj(original, copy, 1 << 20)
-                copy.flush()
-                os.fsync(copy.fileno())
-            if file_digest(temporary) != digest:
+        with replacing(target) as copy, file.open("rb") as original:
+            while part := original.read(1 << 20):
+                copied.update(part)
+                copy.write(part)
+            if copied.hexdigest() != digest:
                 raise Failure("model_changed", f"{file} changed while it was being added")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_directory(target.parent)
     except OSError as error:
         raise Failure(
             "file_unwritable",

@@ -6,9 +6,9 @@ only name a profile, so no clone decides which file llama.cpp is given.
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from memcli.configuration.options import PROFILE_NAME, looks_like_path
 from memcli.configuration.toml_editing import toml_text
 from memcli.configuration.toml_tables import checked_table, invalid, read_toml, refuse_unknown
-from memcli.errors import Failure, InvalidInput, MemcliError
+from memcli.errors import Failure, InvalidInput, MemcliError, shown
 from memcli.locations import private_directory, write_private
 from memcli.models.profile import BUNDLED_EMBEDDER, LATE_INTERACTION, ModelProfile, Relevance
 
@@ -142,8 +142,8 @@ def _parsed(path: Path, name: str) -> StoredProfile:
         raise invalid(path, "is gone")
     refuse_unknown(path, "", table, _KEYS)
     role, file = _text(path, table, "role"), _text(path, table, "file")
-    if not os.path.isabs(file):
-        raise invalid(path, f"file must be an absolute path, not {file!r}")
+    if not os.path.isabs(file) or "\0" in file:
+        raise invalid(path, f"file must be an absolute path, not {shown(file)}")
     digest = _text(path, table, "sha256")
     if not _DIGEST.fullmatch(digest):
         raise invalid(path, "sha256 must be 64 lower-case hexadecimal digits")
@@ -176,16 +176,16 @@ def _text(path: Path, table: Mapping[str, Any], key: str, default: str | None = 
     if value is None:
         raise invalid(path, f"{key} is missing")
     if not isinstance(value, str):
-        raise invalid(path, f"{key} must be a text, not {value!r}")
+        raise invalid(path, f"{key} must be a text, not {shown(value)}")
     if key in _CHOICES and value not in _CHOICES[key]:
-        raise invalid(path, f"{key} must be one of {', '.join(_CHOICES[key])}, not {value!r}")
+        raise invalid(path, f"{key} must be one of {', '.join(_CHOICES[key])}, not {shown(value)}")
     return value
 
 
 def _whole(path: Path, table: Mapping[str, Any], key: str) -> int:
     value = table.get(key, 0)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise invalid(path, f"{key} must be a whole number from 0, not {value!r}")
+        raise invalid(path, f"{key} must be a whole number from 0, not {shown(value)}")
     return value
 
 
@@ -197,7 +197,7 @@ def _relevance(path: Path, table: Mapping[str, Any], key: str) -> Relevance | No
     for name in _RELEVANCE_KEYS:
         value = values.get(name, 8 if name in _LENGTH_KEYS else None)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value):
+        if not is_number or not abs(value) <= sys.float_info.max:
             raise invalid(path, f"{key}.{name} must be a number")
     length_free = values.get("length_free", 6)
     found = Relevance(

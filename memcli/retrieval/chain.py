@@ -258,7 +258,7 @@ def _verify(fragment: Candidate) -> None:
         raise NotReady(
             "index_damaged",
             f"the index holds another text for {fragment.unit_key} than was indexed",
-            "Run `memcli index build --force` to rebuild it; no history is lost.",
+            "Run `memcli index build` to rebuild it; no history is lost.",
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from memcli.errors import InvalidInput
+from memcli.errors import InvalidInput, shown
 from memcli.retrieval.activation import CHAIN
 
 STATE_SCHEMA = "memcli.activation_state.v1"
@@ -100,7 +100,7 @@ def read_state(document: object, project_id: str) -> tuple[HeldUnit, ...]:
         ("project_id", project_id),
     ):
         if document[name] != expected or isinstance(document[name], bool):
-            raise _invalid(f"its {name} is {document[name]!r:.80}, not {expected!r}")
+            raise _invalid(f"its {name} is {shown(document[name])}, not {expected!r}")
     units = document["units"]
     if not isinstance(units, list) or len(units) > MOST_HELD:
         raise _invalid(f"its units are no list of at most {MOST_HELD}")
@@ -117,7 +117,7 @@ def _held_unit(document: object) -> HeldUnit:
     if not isinstance(key, str) or not key or not isinstance(digest, str):
         raise _invalid("a unit_key or content_hash is no text")
     if not _HASH.fullmatch(digest):
-        raise _invalid(f"a content_hash is no SHA-256: {digest!r:.80}")
+        raise _invalid(f"a content_hash is no SHA-256: {shown(digest)}")
     return HeldUnit(key, digest)
 
 

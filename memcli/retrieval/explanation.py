@@ -84,7 +84,7 @@ class Story:
         if self.memory != "present" and self.head != "removed":
             why = self.memory_detail or self.memory_reason or ""
             if self.memory == "unknown":
-                return f"{self.asked} is no file of this memory"
+                return f"{self.asked} is no file of this memory" + (f": {why}" if why else "")
             return f"not in Effective Memory: {self.memory}" + (f" ({why})" if why else "")
         if self.head == "absent":
             return "in Effective Memory, but not in the head yet: run `memcli index build`"
@@ -130,7 +130,9 @@ def tell_story(
     left_out = None if resource else _left_out(asked, memory.left_out)
     path = resource.path if resource else left_out.path if left_out else None
     resource_id = resource.resource_id if resource else path
-    stored = reader.units_of_resource(resource_id or asked)
+    # An argument may hold bytes that are no UTF-8; no resource has such an id.
+    named = asked.encode("utf-8", "backslashreplace").decode()
+    stored = reader.units_of_resource(resource_id or named)
     head = _head_state(resource, stored)
     return Story(
         query=activation.query,

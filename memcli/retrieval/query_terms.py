@@ -6,7 +6,12 @@ import string
 import unicodedata
 from dataclasses import dataclass
 
+from memcli.index.text_folding import nfc
+
 MOST_WINDOWS = 32
+# FTS5 opens a cursor of some 25 kB for every three characters that it looks for.
+LONGEST_TERM = 256
+MOST_CHARACTERS = 16_384
 WINDOW = 3
 
 # Kept inside a word; ``+`` and ``#`` also at its end, so that C++ and C# are words.
@@ -34,24 +39,31 @@ def parse_query(query: str) -> QueryTerms:
     An ASCII word of three characters or more is a term. A word with any other
     character gives its three-character windows, at most 32 a query, evenly
     spread where there are more. Repeats (without regard to case) count once.
+    Of a longer ASCII word its first 256 characters are looked for; of words with
+    more than 16,384 characters in all some, evenly spread over the query.
     """
     words = _distinct(split_words(query))
     skipped = tuple(word for word in words if len(word) < WINDOW)
     long = [word for word in words if len(word) >= WINDOW]
     windows = _distinct([each for word in long if not word.isascii() for each in _windows(word)])
     chosen = frozenset(_spread(windows, MOST_WINDOWS))
+    plain = _distinct([word[:LONGEST_TERM] for word in long if word.isascii()])
+    characters = sum(map(len, plain))
+    if characters > MOST_CHARACTERS:
+        plain = _spread(plain, len(plain) * MOST_CHARACTERS // characters)
+    kept = frozenset(plain)
     terms: list[str] = []
     for word in long:
-        if word.isascii():
-            terms.append(word)
-        else:
+        if not word.isascii():
             terms.extend(window for window in _windows(word) if window in chosen)
+        elif word[:LONGEST_TERM] in kept:
+            terms.append(word[:LONGEST_TERM])
     return QueryTerms(tuple(_distinct(terms)), skipped)
 
 
 def split_words(query: str) -> list[str]:
     """Words of the NFC form, split at white space and punctuation except inside a word."""
-    text = unicodedata.normalize("NFC", query)
+    text = nfc(query)
     spaced = "".join(" " if _separates(character) else character for character in text)
     trimmed = (word.strip(_INNER) + _tail(word) for word in spaced.split())
     return [word for word in trimmed if word.strip(_INNER)]

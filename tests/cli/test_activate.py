@@ -65,7 +65,7 @@ def test_explain_shows_every_candidate_with_its_reason(memcli: Run) -> None:
 
 def test_markdown_and_xml_are_only_what_a_prompt_takes(memcli: Run) -> None:
     markdown = memcli("activate", "how do I roll back a bad deploy?", "--format", "markdown")
-    assert markdown.out.startswith("## docs/rollback.md:1-3\n\n# Rolling back")
+    assert markdown.out.startswith("## docs/rollback.md:1-3\n\n```markdown\n# Rolling back")
     xml = memcli("activate", "how do I roll back a bad deploy?", "--format", "xml")
     from xml.etree import ElementTree
 

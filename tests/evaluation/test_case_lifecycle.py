@@ -112,6 +112,10 @@ def test_a_run_whose_manifest_is_not_whole_is_refused(store: HistoryStore) -> No
     run_id = record_run(store)
     with store.writing() as connection:
         connection.execute("DELETE FROM retrieval_run_resources WHERE ordinal = 1")
+    with pytest.raises(NotReady, match="is not what was recorded"):
+        create_case(store, run_id, project_id=PROJECT)
+    with store.writing() as connection:  # as in a store from before there were digests
+        connection.execute("DELETE FROM retrieval_manifest_digests")
     with pytest.raises(NotReady, match="3 of 4 resources"):
         create_case(store, run_id, project_id=PROJECT)
 

@@ -14,8 +14,9 @@ import pytest
 from history.factory import Corpus, make_activation
 
 from memcli.history.recording import RunRecorder
-from memcli.history.store import HistoryStore, transaction
+from memcli.history.store import HistoryStore
 from memcli.retrieval.activation import ActivationLimits
+from memcli.sqlite_files import transaction
 
 WORKER = Path(__file__).with_name("worker.py")
 ROOT = WORKER.parents[2]

@@ -209,6 +209,7 @@ def test_a_migration_killed_at_any_moment_is_made_up_for(
         process.communicate(timeout=60)
         assert process.returncode == -9, point
         assert len(list_runs(store, project_id=None)) == 6, point
+        assert len(backups(store)) == 1, "one copy, however often it was tried"
         report = inspect_store(store, thorough=True)
         assert (report.layout, report.cases, report.problems) == (42, 1, ()), point
         assert clear_runs(store, project_id=None).runs == 5

@@ -10,6 +10,7 @@ import pytest
 from history.conftest import Clock
 from history.factory import Corpus, make_activation, numbered_corpus
 
+from memcli.history.digests import seal_run
 from memcli.history.pinning import pin_run
 from memcli.history.recording import RunRecorder
 from memcli.history.runs import get_run, list_runs
@@ -92,6 +93,7 @@ def test_a_run_with_a_case_survives_retention(
         connection.execute(
             "UPDATE retrieval_runs SET created_at = '2019' WHERE run_id = ?", (source,)
         )
+        seal_run(connection, source)
         connection.commit()
     record(numbered_corpus(2))
     left = ids(store)

@@ -260,7 +260,7 @@ def test_progress_tells_stage_done_and_total(storage: IndexStorage) -> None:
     told: list[BuildProgress] = []
     build(storage, notes(5), progress=told.append)
     stages = list(dict.fromkeys(each.stage for each in told))
-    assert stages[:5] == ["memory", "cut", "embed", "write", "swap"]
+    assert stages[:6] == ["verify", "memory", "cut", "embed", "write", "swap"]
     assert BuildProgress("embed", 5, 5) in told
     assert all(0 <= each.done <= each.total for each in told)
 
@@ -418,7 +418,8 @@ def test_leftovers_of_a_dead_build_are_removed_by_the_next(storage: IndexStorage
         connection.execute(
             "INSERT INTO search_units SELECT 'dead', 900 + unit_rowid, ordinal, unit_key,"
             " resource_id, position, heading_path, content_hash, token_count, start_line,"
-            " end_line, start_char, end_char, input_hash, text, vector FROM search_units"
+            " end_line, start_char, end_char, input_hash, text, vector, row_digest"
+                " FROM search_units"
         )
     for name in ("vectors-dead.f32", "lexicon-dead.bin", ".vectors-dead.f32.1a2b.tmp",
                  ".search-index.sqlite.77.tmp", ".search-index.sqlite.77.tmp-wal"):  # fmt: skip

@@ -20,9 +20,9 @@ from memcli.index.fts import LexicalRow, lexical_rows
 from memcli.index.lexicon import best_ordinals, quoted_phrases
 from memcli.index.lexicon_build import lexicon_of
 from memcli.index.reader import LexicalHit, open_head
-from memcli.index.schema import CREATE_FTS
 from memcli.index.storage import IndexStorage
 from memcli.index.swap import swap_head
+from memcli.index.tables import CREATE_FTS
 from memcli.index.text_folding import PIECE, fts_text, trigram_fold
 
 NOW = datetime(2025, 1, 1, tzinfo=timezone.utc)

@@ -12,18 +12,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_support import build, notes
 
-from memcli.index.packed_arrays import read_arrays, word_sum, write_arrays
+from memcli.index.packed_arrays import checksum, read_arrays, write_arrays
 from memcli.index.reader import open_head
 from memcli.index.storage import IndexStorage
 from memcli.index.vectors import read_vectors
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.binary(max_size=70))
-def test_the_word_sum_is_that_of_the_bytes_as_little_endian_words(content: bytes) -> None:
-    padded = content + bytes(-len(content) % 8)
-    expected = sum(int.from_bytes(padded[at : at + 8], "little") for at in range(0, len(padded), 8))
-    assert word_sum(np.frombuffer(content, dtype=np.uint8)) == expected % 2**64
+@given(st.integers(0, 20_000), st.integers(0, 2**32), st.integers(1, 255))
+def test_a_changed_byte_changes_the_checksum(size: int, at: int, change: int) -> None:
+    content = bytearray(random.Random(size).randbytes(size + 1))
+    before = checksum(np.frombuffer(content, dtype=np.uint8))
+    content[at % len(content)] ^= change
+    assert checksum(np.frombuffer(content, dtype=np.uint8)) != before
+
+
+def test_two_pages_that_change_places_change_the_checksum() -> None:
+    pages = np.arange(8 * 1024, dtype=np.int32).reshape(8, 1024)
+    exchanged = pages[[0, 5, 2, 3, 4, 1, 6, 7]]
+    assert exchanged.sum() == pages.sum()
+    assert checksum(exchanged) != checksum(pages)
 
 
 def test_arrays_come_back_as_they_were_written(tmp_path: Path) -> None:

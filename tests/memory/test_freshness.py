@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.configuration import resolve_configuration
+from memcli.memory import freshness
 from memcli.memory.freshness import Changes, SeenRecord, changed_since, seen_record
 from memcli.memory.sources import effective_sources, sources_fingerprint
 from memcli.memory.synthesis import effective_memory
@@ -105,6 +106,85 @@ def test_an_edit_that_keeps_the_size_is_noticed_by_its_time(
     watched = watch()
     write("a.md", "two\n")
     assert watched.changed() == ["a.md"]
+
+
+def test_a_touch_is_no_change(
+    root: Path, write: Write, config: Path, watch: Callable[[], Watched]
+) -> None:
+    for path in ("a.md", "docs/b.md", ".gitignore"):
+        write(path, "x/\n")
+    (config / "memory" / "a.md").write_text("shadowed\n")
+    (root / "link.md").symlink_to("a.md")
+    watched = watch()
+    for path in ("a.md", "docs/b.md", ".gitignore", "docs"):
+        (root / path).touch()
+    (config / "memory" / "a.md").touch()
+    assert not watched.changes()
+
+
+def test_an_edit_that_was_taken_back_is_no_change(
+    root: Path, write: Write, watch: Callable[[], Watched]
+) -> None:
+    """What ``git checkout`` to another branch and back leaves: other files, the same bytes."""
+    write("a.md", "one\n")
+    write("empty.md", "")
+    watched = watch()
+    (root / "a.md").unlink()
+    assert watched.changed() == ["a.md"]
+    write("a.md", "one\n")
+    (root / "empty.md").touch()
+    assert watched.changed() == []
+
+
+def test_among_touched_files_the_one_that_is_other_is_named(
+    root: Path, write: Write, watch: Callable[[], Watched]
+) -> None:
+    for number in range(5):
+        write(f"{number}.md", f"text {number}\n")
+    watched = watch()
+    for number in range(5):
+        (root / f"{number}.md").touch()
+    write("3.md", "text x\n")
+    assert watched.changed() == ["3.md"]
+
+
+@pytest.mark.parametrize("bound", ["MOST_READ_FILES", "MOST_READ_BYTES"])
+def test_beyond_a_bound_nothing_is_read_and_the_time_decides(
+    root: Path,
+    write: Write,
+    watch: Callable[[], Watched],
+    bound: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(5):
+        write(f"{number}.md", "x" * 100)
+    watched = watch()
+    for number in range(5):
+        (root / f"{number}.md").touch()
+    read: list[str] = []
+    digest_of_file = freshness.digest_of_file
+
+    def reading(path: str, size: int) -> str:
+        read.append(path)
+        return digest_of_file(path, size)
+
+    monkeypatch.setattr(freshness, "digest_of_file", reading)
+    assert watched.changed() == []
+    assert len(read) == 5
+    monkeypatch.setattr(freshness, bound, 2 if bound == "MOST_READ_FILES" else 250)
+    del read[:]
+    assert len(watched.changed()) == 3
+    assert len(read) == 2
+
+
+def test_a_file_that_has_become_a_pipe_holds_nothing_up(
+    root: Path, write: Write, watch: Callable[[], Watched]
+) -> None:
+    write("empty.md", "")
+    watched = watch()
+    (root / "empty.md").unlink()
+    os.mkfifo(root / "empty.md")
+    assert watched.changed() == ["empty.md"]
 
 
 def test_changes_of_other_files_raise_no_alarm(
@@ -281,9 +361,12 @@ def test_a_file_or_directory_that_becomes_readable_is_noticed(
 @pytest.mark.parametrize(
     "data",
     [
-        *(b"", b"{}", b"[]", b"null", b'{"format": 2}', b'{"format": 1, "fingerprint": "x"}'),
-        b'{"format": 1, "fingerprint": "x", "files": [[1, 2, 3]], "directories": []}',
-        b'{"format": 1, "fingerprint": "x", "files": [["a", 1]], "directories": []}',
+        *(b"", b"{}", b"[]", b"null", b'{"format": 3}', b'{"format": 2, "fingerprint": "x"}'),
+        b'{"format": 2, "fingerprint": "x", "files": [[1, 2, 3, ""]], "directories": []}',
+        b'{"format": 2, "fingerprint": "x", "files": [["a", 1, 2, 3]], "directories": []}',
+        b'{"format": 2, "fingerprint": "x", "files": [["a", 1]], "directories": []}',
+        b'{"format": 2, "fingerprint": "x", "files": [[]], "directories": []}',
+        b'{"format": 2, "fingerprint": "x", "files": [], "directories": [["a", 1, 2, "x"]]}',
     ],
 )
 def test_a_damaged_record_is_no_record(data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 from collections.abc import Callable
@@ -218,3 +219,18 @@ def test_a_known_project_is_not_written_to_the_registry_again(
     for _ in range(3):
         settle(root, registry, new_id)
     assert registry.writes == 1
+
+
+def test_no_flipped_bit_makes_another_id(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    settle_identity(root, configured_id=None, registry=MemoryRegistry(), new_id=lambda: "ab12")
+    path = root / ".memcli" / "project-id"
+    written = path.read_bytes()
+    assert read_project_id(root) == "ab12"
+    flips = [(at // 8, 1 << at % 8) for at in range(8 * len(written))]
+    changed = [written[:at] + bytes([written[at] ^ bit]) + written[at + 1 :] for at, bit in flips]
+    for data in (*changed, *(written[:size] for size in range(len(written)))):
+        path.write_bytes(data)
+        with contextlib.suppress(InvalidInput):
+            assert read_project_id(root) in ("ab12", None)

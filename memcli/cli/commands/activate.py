@@ -238,17 +238,22 @@ def _many(
 
     empty = failed = 0
     warned: set[str] = set()
+
+    def warn(warnings: tuple[str, ...]) -> None:
+        for warning in warnings:
+            if warning not in warned:
+                invocation.display.warning(warning)
+            warned.add(warning)
+
     for number, given in _query_lines(invocation, source):
         try:
             answer = memcli.activate_memory(given(), state=None)
             document = answer.document(explain=explain)
-            for warning in answer.warnings:
-                if warning not in warned:
-                    invocation.display.warning(warning)
-                warned.add(warning)
+            warn(answer.warnings)
             empty += not answer.activation.fragments
         except MemcliError as error:
             failed += 1
+            warn(error.warnings)
             document = {
                 "schema": "memcli.activate.error.v1",
                 "line": number,

@@ -43,6 +43,8 @@ def command(
         listing = memcli.list_evaluation_cases(
             status=status.value if status else None, all_projects=all_projects
         )
+    for case_id in listing.damaged:
+        display.warning(f"case {case_id} is damaged: memcli case show {case_id} says more")
     if display.json:
         display.document(listing.document())
     elif listing.cases:

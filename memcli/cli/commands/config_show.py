@@ -34,7 +34,7 @@ def command(
     ] = None,
     gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
 ) -> None:
-    from memcli.cli.safe_text import safe
+    from memcli.cli.safe_text import safe_message
 
     flags = {
         "models.embedder": embedder,
@@ -51,4 +51,4 @@ def command(
     for section, rows in view.sections():
         display.lines([display.style(section, "heading")])
         width = max(len(name) for name, _ in rows)
-        display.lines(f"  {name:<{width}}  {safe(value)}" for name, value in rows)
+        display.lines(f"  {name:<{width}}  {safe_message(value)}" for name, value in rows)

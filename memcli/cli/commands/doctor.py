@@ -38,18 +38,22 @@ def command(invocation: Invocation) -> None:
 
 
 def _print(invocation: Invocation, diagnosis: Diagnosis) -> None:
-    from memcli.cli.safe_text import safe_line
+    from memcli.cli.safe_text import display_width, safe_line
 
     display = invocation.display
     lines = []
     area = ""
-    width = max(len(each.check) for each in diagnosis.findings)
-    for each in diagnosis.findings:
+    # A check is named after what it looked at, which may be a file of any name.
+    names = [safe_line(each.check) for each in diagnosis.findings]
+    width = max(map(display_width, names))
+    for name, each in zip(names, diagnosis.findings, strict=True):
         if each.area != area:
             area = each.area
             lines.append(display.style(area, "heading"))
         state = display.style(f"{each.state:<6}", _STYLES[each.state])
-        lines.append(f"  {state}  {each.check:<{width}}  {safe_line(each.message)}")
+        lines.append(
+            f"  {state}  {name}{' ' * (width - display_width(name))}  {safe_line(each.message)}"
+        )
         if each.repair:
             lines.append(f"          {'':<{width}}  repair: {safe_line(each.repair)}")
     display.lines(lines)

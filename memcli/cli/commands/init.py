@@ -29,7 +29,7 @@ def command(
         bool, typer.Option("--dry-run", help="Only show the file that would be written.")
     ] = False,
 ) -> None:
-    from memcli.cli.safe_text import safe
+    from memcli.cli.safe_text import safe, safe_line
     from memcli.facade.initializing import plan_init
 
     display = invocation.display
@@ -50,10 +50,10 @@ def command(
     if display.json:
         display.document(plan.document(written=written))
     elif dry_run:
-        display.raw(f"\n{plan.text}")
+        display.raw(safe(f"\n{plan.text}"))
     else:
         done = "wrote" if written else "already as it would be written:"
-        display.lines([safe(f"{done} {plan.file} (id {plan.project_id})")])
+        display.lines([safe_line(f"{done} {plan.file} (id {plan.project_id})")])
         display.hint("next: memcli index build")
 
 

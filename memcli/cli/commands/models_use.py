@@ -33,6 +33,7 @@ def command(
     ] = False,
 ) -> None:
     from memcli.cli.model_text import open_anywhere
+    from memcli.cli.safe_text import safe_line
 
     # Only a project's own file has to lie in a real project.
     with invocation.open() if in_project else open_anywhere(invocation) as memcli:
@@ -42,9 +43,9 @@ def command(
         display.document(choice.document())
     elif choice.changed:
         before = f" (was {choice.previous})" if choice.previous else ""
-        display.lines([f"{choice.setting} = {choice.name}{before} in {choice.file}"])
+        display.lines([safe_line(f"{choice.setting} = {choice.name}{before} in {choice.file}")])
     else:
-        display.lines([f"{choice.setting} is {choice.name} in {choice.file} already"])
+        display.lines([safe_line(f"{choice.setting} is {choice.name} in {choice.file} already")])
     if choice.warning:
         display.warning(choice.warning)
     if choice.next_command:

@@ -17,12 +17,12 @@ with status 3 after the report of the others.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memcli.cli.case_source import fixture_among
 from memcli.cli.options import Invocation
 from memcli.errors import InvalidInput
 
@@ -54,7 +54,7 @@ def command(
         if wanted is not None and wanted != "-":
             _write(invocation, name, wanted, view)
     if display.json:
-        invocation.environment.stdout.write(view.to_bytes())
+        invocation.environment.stdout.write(_shown_json(invocation, view.to_bytes()))
     elif csv == "-":
         _print(invocation, view.csv_bytes())
     elif html == "-":
@@ -69,22 +69,13 @@ def command(
 
 
 def _report(invocation: Invocation, names: list[str] | None, all_projects: bool) -> ReportView:
-    fixtures = [name for name in names or () if _is_fixture(name)]
-    if not fixtures:
+    fixture = fixture_among(invocation.environment, names or ())
+    if fixture is None:
         with invocation.open() as memcli:
             return memcli.report(names, all_projects=all_projects)
-    if len(names or ()) > 1:
-        raise InvalidInput("usage", "a report is on Cases or on one fixture, not on both")
     from memcli.facade import Memcli
 
-    environment = invocation.environment
-    if fixtures[0] == "-":
-        return Memcli.report_fixture(environment.stdin.read())
-    return Memcli.report_fixture(environment.working_directory / Path(fixtures[0]).expanduser())
-
-
-def _is_fixture(name: str) -> bool:
-    return name == "-" or name.lower().endswith(".json") or "/" in name or os.sep in name
+    return Memcli.report_fixture(fixture)
 
 
 def _write(invocation: Invocation, option: str, wanted: str, view: ReportView) -> None:
@@ -93,6 +84,13 @@ def _write(invocation: Invocation, option: str, wanted: str, view: ReportView) -
     path = invocation.environment.working_directory / Path(wanted).expanduser()
     view.write(path, view.csv_bytes() if option == "--csv" else view.html_bytes())
     invocation.display.message(f"wrote {path}")
+
+
+def _shown_json(invocation: Invocation, data: bytes) -> bytes:
+    """In a pipe the very bytes that an export writes; on a terminal nothing in them can act."""
+    from memcli.cli.display import without_raw_controls
+
+    return without_raw_controls(data) if invocation.environment.stdout_is_terminal else data
 
 
 def _print(invocation: Invocation, data: bytes) -> None:

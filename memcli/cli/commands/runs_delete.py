@@ -31,7 +31,7 @@ def command(
 
     with invocation.open() as memcli:
         # What was asked about is what is deleted, also when another run is the last by then.
-        run_id = memcli.get_retrieval_run(run).run.run_id
+        run_id = memcli.name_retrieval_run(run)
         carry_out(
             invocation,
             "runs delete",

@@ -60,6 +60,8 @@ def command(
             limit=limit,
             all_projects=all_projects,
         )
+    for run_id in listing.damaged:
+        display.warning(f"run {run_id} is damaged: memcli runs show {run_id} says more")
     if ndjson:
         environment.stdout.write(json_lines(listing.line_documents()))
     elif display.json:

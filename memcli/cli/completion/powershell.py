@@ -14,6 +14,7 @@ Register-ArgumentCompleter -Native -CommandName memcli -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
 
     $result = [System.Management.Automation.CompletionResult]
+    $generation = [System.Management.Automation.Language.CodeGeneration]
     # The words before the one to complete.
     $words = @($commandAst.CommandElements |
         Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
@@ -72,7 +73,10 @@ Register-ArgumentCompleter -Native -CommandName memcli -ScriptBlock {
                 $text, $about = $_ -split "`t", 2
                 if (-not $about) { $about = $text }
                 $quoted = $text
-                if ($text -match '[^\w./:-]') { $quoted = "'" + $text.Replace("'", "''") + "'" }
+                # PowerShell takes typographic quotes for quotes too; its own function knows all.
+                if ($text -match '[^\w./:-]') {
+                    $quoted = "'" + $generation::EscapeSingleQuotedStringContent($text) + "'"
+                }
                 $result::new($quoted, $text, 'ParameterValue', $about)
             }
     }

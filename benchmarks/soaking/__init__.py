@@ -1,0 +1,1 @@
+"""The parts of the soak: each tries one promise many times and tells what did not hold."""
