@@ -23,6 +23,7 @@ SQLite's write lock, never after it.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -53,8 +54,7 @@ class BlobStore:
     def path_of(self, sha256: str) -> Path:
         """Where a body lies, or would. Raises ``Failure`` ``store_damaged`` for what is no name."""
         if not SHA256.fullmatch(sha256):
-            # A row that somebody edited: it could lead out of the store.
-            raise _unusable(self.blobs, f"is asked for under a name that is none: {sha256!r}")
+            raise _not_a_name(self.blobs, sha256)
         return self.blobs / sha256[:2] / sha256
 
     def lock(self, *, shared: bool) -> AbstractContextManager[None]:
@@ -66,8 +66,11 @@ class BlobStore:
 
     def has(self, sha256: str, length: int) -> bool:
         """Whether a file of that name and length is there; its content is verified on reading."""
+        if not SHA256.fullmatch(sha256):
+            raise _not_a_name(self.blobs, sha256)
         try:
-            return self.path_of(sha256).stat().st_size == length
+            # Many are looked for while a Run is recorded: pathlib would take most of that time.
+            return os.stat(f"{self.directory}/blobs/{sha256[:2]}/{sha256}").st_size == length
         except OSError:
             return False
 
@@ -136,6 +139,11 @@ class BlobStore:
         for directory in directories:
             with suppress(OSError):  # not empty
                 directory.rmdir()
+
+
+def _not_a_name(blobs: Path, sha256: str) -> Failure:
+    """For a row that somebody edited: it could lead out of the store."""
+    return _unusable(blobs, f"is asked for under a name that is none: {sha256!r}")
 
 
 def _unusable(path: Path, what: str) -> Failure:

@@ -13,6 +13,7 @@ from memcli.index import fts, fts_digests
 from memcli.index.connection import BUSY_SECONDS
 from memcli.index.faults import reading_faults
 from memcli.index.lexicon import read_lexicon
+from memcli.index.resource_names import read_names
 from memcli.index.revisions import BUILDING, READY, RevisionInfo, all_revisions, read_head
 from memcli.index.row_digests import damaged_rows, define_digests
 from memcli.index.schema import check_version
@@ -119,7 +120,8 @@ def _head_gaps(connection: sqlite3.Connection, head: RevisionInfo) -> Iterator[s
 def _derived_remarks(storage: IndexStorage, head: RevisionInfo) -> Iterator[str]:
     """Derived files are made again from the index, by a reader too: slower, never wrong."""
     vectors, lexicon = storage.vectors(head.revision_id), storage.lexicon(head.revision_id)
-    if read_vectors(storage, head.revision_id, head.unit_count, head.dimension) is None:
+    matrix = read_vectors(storage, head.revision_id, head.unit_count, head.dimension)
+    if matrix is None or read_names(storage, head.revision_id) is None:
         yield f"{vectors.name} is {'damaged' if vectors.exists() else 'missing'}"
     # A revision may have no lexicon, where FTS5 answers instead.
     if (

@@ -419,7 +419,7 @@ def test_leftovers_of_a_dead_build_are_removed_by_the_next(storage: IndexStorage
             "INSERT INTO search_units SELECT 'dead', 900 + unit_rowid, ordinal, unit_key,"
             " resource_id, position, heading_path, content_hash, token_count, start_line,"
             " end_line, start_char, end_char, input_hash, text, vector, row_digest"
-                " FROM search_units"
+            " FROM search_units"
         )
     for name in ("vectors-dead.f32", "lexicon-dead.bin", ".vectors-dead.f32.1a2b.tmp",
                  ".search-index.sqlite.77.tmp", ".search-index.sqlite.77.tmp-wal"):  # fmt: skip

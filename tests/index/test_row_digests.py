@@ -110,6 +110,7 @@ def read_pointers(storage: IndexStorage) -> None:
         "UPDATE search_revisions SET unit_count = unit_count - 1",
         "UPDATE search_revisions SET document_frequencies = x'0000000000000000'",
         "UPDATE search_revisions SET kept = 1",
+        "UPDATE search_revisions SET status = 'reedy', row_digest = NULL",
         "UPDATE search_heads SET changed_at = '1999'",
         "UPDATE search_heads SET previous = 'ghost'",
     ],
