@@ -21,7 +21,7 @@ def write_vectors(
     storage: IndexStorage, revision_id: str, matrix: Float32, more: Mapping[str, Array]
 ) -> None:
     """Write the derived file of a revision; ``more`` are other arrays that it holds."""
-    arrays = {"vectors": matrix, **more}
+    arrays = {**more, "vectors": matrix}
     write_arrays(storage.vectors(revision_id), revision_id, arrays)
 
 

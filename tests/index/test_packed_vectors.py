@@ -14,6 +14,7 @@ from index_support import build, notes
 
 from memcli.index.packed_arrays import checksum, read_arrays, write_arrays
 from memcli.index.reader import open_head
+from memcli.index.resource_names import read_names
 from memcli.index.storage import IndexStorage
 from memcli.index.vectors import read_vectors
 
@@ -78,7 +79,8 @@ def damage(path: Path, how: str) -> None:
         case "zeroed":
             content[-500:] = bytes(500)
         case "one bit":
-            content[random.Random(3).randrange(300, len(content))] ^= 0x10
+            # The vectors are the last and largest of the arrays.
+            content[random.Random(3).randrange(len(content) // 2, len(content))] ^= 0x10
     path.write_bytes(content)
 
 
@@ -107,3 +109,19 @@ def test_the_stored_blobs_are_little_endian_float32(storage: IndexStorage) -> No
         stored = np.stack([np.frombuffer(blob, dtype="<f4") for (blob,) in blobs])
         assert np.array_equal(reader.vectors(), stored)
         assert np.allclose(np.linalg.norm(stored, axis=1), 1.0, atol=1e-5)
+
+
+def test_damaged_names_change_no_answer_and_are_made_again(storage: IndexStorage) -> None:
+    summary = build(storage, notes(20))
+    path = storage.vectors(summary.revision_id)
+    original = path.read_bytes()
+    with open_head(storage) as reader:
+        asked = next(iter(reader.manifest())).path
+        expected = reader.identity_hits(asked, 20)
+    at = original.index(asked.encode())
+    path.write_bytes(original[:at] + bytes([original[at] ^ 1]) + original[at + 1 :])
+    assert read_names(storage, summary.revision_id) is None
+    with open_head(storage) as reader:
+        assert reader.identity_hits(asked, 20) == expected != []
+    build(storage, notes(20))
+    assert path.read_bytes() == original
