@@ -157,7 +157,7 @@ def _claimed_temporary(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         temporary = temporary_beside(path)
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
-        if _claim(descriptor, wait=True) and not os.fstat(descriptor).st_nlink:
+        if _claim(descriptor, wait=True) and not os.path.lexists(temporary):
             # Somebody saw it in the instant before it was locked, and removed it.
             os.close(descriptor)
             continue

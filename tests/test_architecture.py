@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "memcli"
 LAYERS = (
-    ("errors", "locations", "sqlite_files"),
+    ("errors", "interrupts", "locations", "sqlite_files"),
     ("configuration",),
     ("memory",),
     ("index",),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from memcli.cli.command_table import COMMANDS, GROUPS, Command, find, in_group
 from memcli.cli.environment import Environment, process_environment
 from memcli.cli.exit_status import ExitStatus, status_of
 from memcli.errors import Failure, InvalidInput, MemcliError
+from memcli.interrupts import raise_interrupts
 
 if TYPE_CHECKING:
     from memcli.cli.options import Root
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run_process(arguments: list[str]) -> ExitStatus:
     """Run one command line in the real process."""
-    signal.signal(signal.SIGTERM, _terminate)
+    raise_interrupts()
     for stream in (sys.stdout, sys.stderr):
         # Help is printed by typer, in whatever PYTHONIOENCODING says; ours is UTF-8.
         if isinstance(stream, io.TextIOWrapper):
@@ -31,10 +31,6 @@ def run_process(arguments: list[str]) -> ExitStatus:
     # Neither Python's nor llama.cpp's farewells may reach a closed pipe or a terminal.
     sys.stdout = sys.stderr = None
     return status
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def run(arguments: list[str], environment: Environment) -> ExitStatus:

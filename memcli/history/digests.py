@@ -66,9 +66,13 @@ def digest_of(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def ensure_digests(connection: sqlite3.Connection) -> None:
-    """Make the tables in a store that was made without; part of a writer's transaction."""
-    for statement in DIGESTS:
-        connection.execute(statement)
+    """Make the tables in a store that was made without; part of a writer's transaction.
+
+    They come together: where one is, there is nothing to make, and no DDL runs.
+    """
+    if not has_digests(connection):
+        for statement in DIGESTS:
+            connection.execute(statement)
 
 
 def has_digests(connection: sqlite3.Connection) -> bool:

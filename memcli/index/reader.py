@@ -32,6 +32,7 @@ from memcli.index.stored import IdentityHit, LexicalHit, ManifestEntry, StoredUn
 from memcli.index.stored_rows import HASHES, MANIFEST, UNITS, entry_of, require, unit_of
 from memcli.index.token_store import stored_token_vectors
 from memcli.index.vectors import read_vectors, stored_vectors
+from memcli.interrupts import called_by_sqlite
 
 __all__ = [
     "IdentityHit",
@@ -292,7 +293,8 @@ def open_head(
         with reading_faults(storage.database):
             check_version(connection)
             if interrupt_check is not None:
-                connection.set_progress_handler(interrupt_check, _STEPS_BETWEEN_CHECKS)
+                stop = called_by_sqlite(lambda: interrupt_check())
+                connection.set_progress_handler(stop, _STEPS_BETWEEN_CHECKS)
             connection.execute("BEGIN")
             revision = _head_revision(connection, storage)
             check = interrupt_check or (lambda: False)

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from memcli.index.tables import COLUMNS
+from memcli.interrupts import called_by_sqlite
 
 DIGEST_BYTES = 8
 DIGEST = "row_digest"
@@ -35,11 +36,13 @@ def packed(values: Sequence[Any]) -> bytes:
     return orjson.dumps(values, default=bytes.hex)
 
 
+@called_by_sqlite
 def row_digest(*values: Any) -> bytes:
     """The first 8 bytes of SHA-256 over the values in order."""
     return hashlib.sha256(packed(values)).digest()[:DIGEST_BYTES]
 
 
+@called_by_sqlite
 def _text_sha256(text: Any) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest() if isinstance(text, str) else None
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from cli.project_support import Terminal
 from conftest_types import Run
+from escapes.hostile_project import reseal
 
 from memcli.cli.environment import process_environment
 from memcli.cli.links import address, knows_links
@@ -240,6 +241,7 @@ def test_an_index_that_came_with_a_project_opens_nothing_outside_it(
     (root / "docs/rollback.md").symlink_to(secret)
     with sqlite3.connect(root / ".memcli/search-index.sqlite") as connection:
         connection.execute("UPDATE search_resources SET file_path = ?", (str(secret),))
+        reseal(connection)
     connection.close()
     done = run("activate", QUERY, "--open", "1", env={"EDITOR": f"'{editor}'"})
     assert "[file_not_found]" in done.err

@@ -17,6 +17,7 @@ from escapes.terminal_checker import MARK
 
 from memcli.cli.environment import Environment
 from memcli.cli.ladder import run as run_command
+from memcli.index.row_digests import COVERED, define_digests, seal
 
 SEQUENCES = (
     "\x1b[31m", "\x1b[2J", "\x1b[5m", "\x1b]0;owned\x07", "\x1b]52;c;cm0gLXJm\x07",
@@ -172,4 +173,12 @@ def poison_index(root: Path) -> None:
             (f"Zq{evil}",),
         )
         connection.execute("UPDATE search_heads SET previous = ?", (f"Zq{evil}",))
+        reseal(connection)
     connection.close()
+
+
+def reseal(connection: sqlite3.Connection) -> None:
+    """Give edited rows the digest of what they hold now, as whoever made the clone could."""
+    define_digests(connection)
+    for table in COVERED:
+        connection.execute(seal(table, "1"))

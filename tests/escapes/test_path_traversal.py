@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from cli.case_support import CaseBench
 from escapes.conftest import Asked
+from escapes.hostile_project import reseal
 from escapes.test_control_sequences import signed
 
 from memcli.cli.environment import process_environment
@@ -196,6 +197,7 @@ def test_a_revisions_id_in_a_clones_index_is_no_path(
         for table in ("search_revisions", "search_resources", "search_units", "search_units_fts"):
             connection.execute(f"UPDATE {table} SET revision_id = ?", (evil,))
         connection.execute("UPDATE search_heads SET head = ?", (evil,))
+        reseal(connection)
     connection.close()
     memcli = open_project(root)
     with pytest.raises(MemcliError) as caught:

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from memcli.cli.options import Invocation
+from memcli.cli.safe_text import safe_line
 from memcli.errors import InvalidInput
 
 
@@ -43,6 +44,7 @@ def command(
             }
         )
         return
-    display.lines([f"head {change.head}" + ("" if change.moved else " (it was there already)")])
+    moved = "" if change.moved else " (it was there already)"
+    display.lines([safe_line(f"head {change.head}{moved}")])
     if change.moved and change.previous:
         display.hint(f"back: memcli head swap {change.previous}")

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from memcli.cli.options import Invocation
+from memcli.cli.safe_text import safe_line
 
 
 def command(
@@ -34,4 +35,4 @@ def command(
             }
         )
         return
-    display.lines([f"{kept.revision_id} {'is kept' if kept.kept else 'may be pruned'}"])
+    display.lines([safe_line(f"{kept.revision_id} {'is kept' if kept.kept else 'may be pruned'}")])
