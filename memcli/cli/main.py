@@ -40,7 +40,8 @@ def _begin_again_in_utf_8() -> None:
     if sys.getfilesystemencoding().replace("-", "").lower() == "utf8":
         return
     given = sys.orig_argv[1:]
-    if not sys.executable or not given or getattr(sys, "frozen", False):
+    # What came with standard input, a program too, cannot be read again.
+    if not sys.executable or given[:1] in ([], ["-"]) or getattr(sys, "frozen", False):
         return
     try:
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *given])

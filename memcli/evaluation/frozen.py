@@ -57,6 +57,21 @@ class FrozenCorpus:
     resources: tuple[ManifestResource, ...]
 
 
+# By status, why a Case that nobody resolved to evidence is not scored: no loss.
+WHY_NOT = {
+    "draft": "it has not been resolved yet",
+    "needs_evidence": "no evidence was confirmed: none matched",
+}
+
+
+def is_loss(status: str, reason: str) -> bool:
+    """Whether a Case that is left out should not be.
+
+    A ready one should not, nor one that is damaged, whatever its status says by now.
+    """
+    return WHY_NOT.get(status) != reason
+
+
 @dataclass(frozen=True, slots=True)
 class ExcludedCase:
     """A Case of the selection that is not scored: its status, and why, as a sentence."""

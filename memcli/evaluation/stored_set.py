@@ -9,10 +9,8 @@ from contextlib import contextmanager
 
 from memcli.errors import Conflict, Failure
 from memcli.evaluation.cases import (
-    DRAFT,
     EFFECTIVE_HASH,
     LIST_CASES,
-    NEEDS_EVIDENCE,
     READY,
     Case,
     case_not_found,
@@ -21,7 +19,12 @@ from memcli.evaluation.cases import (
     read_evidence,
     read_frozen_manifest,
 )
-from memcli.evaluation.frozen import ExcludedCase, FrozenCase, FrozenCorpus
+from memcli.evaluation.frozen import (
+    WHY_NOT,
+    ExcludedCase,
+    FrozenCase,
+    FrozenCorpus,
+)
 from memcli.evaluation.rankings import C, Ranked, RankedUnit
 from memcli.evaluation.source_runs import has_source_run, read_source_run
 from memcli.history.blobs import BlobStore
@@ -34,10 +37,6 @@ from memcli.sqlite_files import snapshot
 # Corpora whose hashes stay in memory; Cases of one project mostly share a few.
 CORPORA_AT_HAND = 64
 
-WHY_NOT = {
-    DRAFT: "it has not been resolved yet",
-    NEEDS_EVIDENCE: "no evidence was confirmed: none matched",
-}
 HASHES = """
 SELECT resource_id, resource_hash FROM evaluation_corpus_resources WHERE corpus_hash = ?
 """

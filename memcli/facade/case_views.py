@@ -257,8 +257,10 @@ class ExportView:
 
 
 def _raise_losses(excluded: Sequence[tuple[str, str, str]], named: bool) -> None:
-    """A draft nobody asked for is no loss; a ready Case, or one asked for by name, is."""
-    lost = [each for each in excluded if named or each[1] == "ready"]
+    """An unresolved Case that nobody asked for is no loss; a ready or damaged one is."""
+    from memcli.evaluation.frozen import is_loss
+
+    lost = [each for each in excluded if named or is_loss(each[1], each[2])]
     if not lost:
         return
     reasons = "; ".join(f"{case_id} ({status}): {reason}" for case_id, status, reason in lost[:5])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.evaluation.csv_report import csv_report
 from memcli.evaluation.fixture_reader import read_fixture
-from memcli.evaluation.frozen import EvaluationSet
+from memcli.evaluation.frozen import EvaluationSet, is_loss
 from memcli.evaluation.gate import Rule, gate_document, judge
 from memcli.evaluation.report import report_document
 from memcli.evaluation.rerun import RerunPlan, rerun_document
@@ -64,7 +64,7 @@ def gate(
     lost = [
         each["case_id"]
         for each in document["excluded"]
-        if source.references is not None or each["status"] == "ready"
+        if source.references is not None or is_loss(each["status"], each["reason"])
     ]
     return gate_document(document, judge(document, rules), lost)
 

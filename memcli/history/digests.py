@@ -43,6 +43,8 @@ SELECT effective_hash, ordinal, resource_id, scope, kind, path, title, descripti
     body_sha256
 FROM retrieval_run_resources WHERE effective_hash = ? ORDER BY ordinal
 """
+MANIFEST_SIZE = "SELECT count(*) FROM retrieval_run_resources WHERE effective_hash = ?"
+MOST_VERIFIED = 200
 KEEP_RUN = "INSERT OR REPLACE INTO retrieval_run_digests VALUES (?, ?, ?)"
 KEEP_MANIFEST = "INSERT OR REPLACE INTO retrieval_manifest_digests VALUES (?, ?)"
 KEPT_RUN = "SELECT run, trace FROM retrieval_run_digests WHERE run_id = ?"
@@ -61,8 +63,13 @@ class DamagedRecord(Failure):
 
 
 def digest_of(rows: Iterable[Sequence[Any]]) -> str:
-    """16 bytes of SHA-256, in hex, over rows of SQLite's values; never raises for those."""
-    return hashlib.sha256(orjson.dumps(list(rows), default=bytes.hex)).hexdigest()[:32]
+    """16 bytes of SHA-256, in hex, over rows of SQLite's values; never raises for those.
+
+    Floats go in as their exact hexadecimal text: how JSON writers print them has
+    changed between versions.
+    """
+    exact = [[one.hex() if type(one) is float else one for one in row] for row in rows]
+    return hashlib.sha256(orjson.dumps(exact, default=bytes.hex)).hexdigest()[:32]
 
 
 def ensure_digests(connection: sqlite3.Connection) -> None:
@@ -110,6 +117,15 @@ def is_whole_manifest(connection: sqlite3.Connection, effective_hash: str) -> bo
         return True
     kept = connection.execute(KEPT_MANIFEST, (effective_hash,)).fetchone()
     return kept is None or kept[0] == digest_of(_rows(connection, MANIFEST, effective_hash))
+
+
+def may_be_used_again(connection: sqlite3.Connection, effective_hash: str) -> bool:
+    """Whether another Run may stand on a stored manifest; a damaged small one is written anew.
+
+    Recording has 15 ms: a long list is verified by whoever reads it, not here.
+    """
+    (resources,) = connection.execute(MANIFEST_SIZE, (effective_hash,)).fetchone()
+    return resources > MOST_VERIFIED or is_whole_manifest(connection, effective_hash)
 
 
 def run_row_digests(connection: sqlite3.Connection) -> dict[str, str]:

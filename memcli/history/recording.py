@@ -16,7 +16,7 @@ from memcli.history.clocks import stamp
 from memcli.history.corpus import CorpusSource, has_bodies, insert_manifest, is_stored, write_bodies
 from memcli.history.damage import reporting_faults
 from memcli.history.deletion import prune
-from memcli.history.digests import is_whole_manifest, seal_manifest, seal_run
+from memcli.history.digests import may_be_used_again, seal_manifest, seal_run
 from memcli.history.excerpts import SUMMARY_CHARACTERS, excerpt_of, storable
 from memcli.history.interruption import INTERRUPTED_CODE, settle_interrupted
 from memcli.history.processes import ProcessMark, this_process
@@ -203,7 +203,7 @@ class RunRecorder:
                 _require_open(connection, run_id)
                 known = (
                     is_stored(connection, effective_hash)
-                    and is_whole_manifest(connection, effective_hash)
+                    and may_be_used_again(connection, effective_hash)
                     and has_bodies(connection, self._store.blobs, effective_hash)
                 )
                 if known:

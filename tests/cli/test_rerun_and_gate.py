@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,18 @@ def test_a_gate_without_a_case_is_not_ready_and_without_a_rule_a_usage_error(
         assert run("gate", *wrong).status == 2
     done = run("gate", "nowhere.json", "--require", "cases>=1", "--json")
     assert (done.status, orjson.loads(done.err)["error"]["code"]) == (1, "fixture_invalid")
+
+
+def test_a_damaged_case_fails_the_gate_whatever_its_status_says(
+    labelled: tuple[Run, Path],
+) -> None:
+    run, root = labelled
+    with sqlite3.connect(root.parent / "central/local.db") as connection:
+        connection.execute(
+            "UPDATE evaluation_cases SET status = 'draft'"
+            " WHERE case_id = (SELECT min(case_id) FROM evaluation_cases)"
+        )
+    connection.close()
+    done = run("gate", "--recorded", "--require", "cases>=1", "--json")
+    assert (done.status, done.error["code"], len(done.document["lost"])) == (4, "gate_failed", 1)
+    assert run("report").status == 3
