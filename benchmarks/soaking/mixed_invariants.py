@@ -29,6 +29,8 @@ from soaking.tally import Fault
 Row = dict[str, Any]
 Seen = Iterator[tuple[str, str]]
 
+# The relevance floor of the built-in reranker, and what scores of another batch differ by.
+ABOVE_FLOOR = 0.5 + 0.05
 NAMED = "SELECT sha256 FROM retrieval_corpus_blobs"
 CHECK_FTS = "INSERT INTO search_units_fts(search_units_fts, rank) VALUES('integrity-check', 0)"
 FTS_ROWS = "SELECT rowid, revision_id FROM search_units_fts ORDER BY rowid"
@@ -220,22 +222,29 @@ def _other_answers(base: Path, program: Program) -> Seen:
         elsewhere = Shared(base / "elsewhere", project, program)
         shutil.copytree(place.root, elsewhere.root, ignore=shutil.ignore_patterns(".memcli"))
         elsewhere.must("index", "build")
-        for query, here, there in zip(QUERIES, _asked(place), _asked(elsewhere), strict=True):
-            if here != there:
+        for query in QUERIES:
+            here, there = _asked(place, query), _asked(elsewhere, query)
+            if not _are_alike(here, there):
                 yield f"{project}: {query}", f"{here} instead of {there}"
 
 
-def _asked(place: Ground) -> Iterable[Any]:
-    for query in QUERIES:
-        answer = answer_of(place.must("activate", query, "--no-record", "--json").document)
-        # Vectors of another batch differ in their last digits: near ties may change places.
-        yield (
-            answer["effective_hash"],
-            sorted(
-                (it["unit_key"], it["content_hash"], it["text"], it["ranks"]["bm25"])
-                for it in answer["fragments"]
-            ),
-        )
+def _asked(place: Ground, query: str) -> tuple[str, dict[str, tuple[Any, float]]]:
+    """The memory that answered, and by fragment what has to be the same and its relevance."""
+    answer = answer_of(place.must("activate", query, "--no-record", "--json").document)
+    return answer["effective_hash"], {
+        it["unit_key"]: ((it["content_hash"], it["text"], it["ranks"]["bm25"]), it["final_score"])
+        for it in answer["fragments"]
+    }
+
+
+def _are_alike(
+    here: tuple[str, dict[str, tuple[Any, float]]], there: tuple[str, dict[str, tuple[Any, float]]]
+) -> bool:
+    """Vectors of another batch differ in their last digits: what is just above the floor may go."""
+    (memory, mine), (other_memory, others) = here, there
+    only_one = [(mine.get(key) or others[key])[1] for key in mine.keys() ^ others.keys()]
+    same = all(mine[key][0] == others[key][0] for key in mine.keys() & others.keys())
+    return memory == other_memory and same and all(score < ABOVE_FLOOR for score in only_one)
 
 
 def _by(rows: Iterable[Row], name: str) -> dict[str, list[Row]]:

@@ -64,12 +64,16 @@ WHY_NOT = {
 }
 
 
+CASE_DAMAGED = "it is damaged: it is not what was confirmed"
+RUN_DAMAGED = "its source run is damaged: it is not what was recorded"
+
+
 def is_loss(status: str, reason: str) -> bool:
     """Whether a Case that is left out should not be.
 
     A ready one should not, nor one that is damaged, whatever its status says by now.
     """
-    return WHY_NOT.get(status) != reason
+    return status == "ready" or reason in (CASE_DAMAGED, RUN_DAMAGED)
 
 
 @dataclass(frozen=True, slots=True)

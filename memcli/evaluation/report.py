@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from memcli.errors import NotReady
-from memcli.evaluation.frozen import EvaluationSet, ExcludedCase, FrozenCase
+from memcli.evaluation.frozen import EvaluationSet, ExcludedCase, FrozenCase, is_loss
 from memcli.evaluation.matching import EvidenceItem
 from memcli.evaluation.metrics import mean, nearest_rank
 from memcli.evaluation.rankings import VARIANTS, Ranked
@@ -146,6 +146,14 @@ def _nothing_to_score(source: EvaluationSet) -> NotReady:
             "case_not_ready",
             "there is no evaluation case to score",
             "Make one of a run with `memcli case create`.",
+        )
+    lost = [case for case in source.excluded if is_loss(case.status, case.reason)]
+    if lost:
+        more = f"; and {len(lost) - 1} more" if len(lost) > 1 else ""
+        return NotReady(
+            "case_not_ready",
+            f"case {lost[0].case_id} cannot be scored: {lost[0].reason}{more}",
+            "`memcli doctor` says what is damaged and what to do.",
         )
     if len(source.excluded) == 1:
         case = source.excluded[0]

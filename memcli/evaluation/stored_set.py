@@ -20,6 +20,8 @@ from memcli.evaluation.cases import (
     read_frozen_manifest,
 )
 from memcli.evaluation.frozen import (
+    CASE_DAMAGED,
+    RUN_DAMAGED,
     WHY_NOT,
     ExcludedCase,
     FrozenCase,
@@ -183,9 +185,9 @@ class StoredSet:
 
     def _damage_of(self, case: Case) -> str | None:
         if not is_whole_case(self._reading, case.case_id):
-            return "it is damaged: it is not what was confirmed"
+            return CASE_DAMAGED
         if case.status == READY and not is_whole_run(self._reading, case.run_id):
-            return "its source run is damaged: it is not what was recorded"
+            return RUN_DAMAGED
         return None
 
     def _fault_of(self, case: Case) -> str | None:

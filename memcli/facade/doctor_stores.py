@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 BUILD = "memcli index build"
 UPGRADE = "python -m pip install --upgrade memcli"
+REMOVE_BODIES = (
+    "remove the damaged files; `memcli activate` writes back every body that the memory still has"
+)
 
 
 def index_findings(
@@ -64,7 +67,7 @@ def _head_finding(head: RevisionInfo | None, ready: bool) -> Finding:
 def history_findings(store: HistoryStore) -> Iterator[Finding]:
     """The central store: its layout, every page, every reference and every body."""
     report = inspect_store(store, thorough=True, untouched=True)
-    if report.problems:
+    if report.problems or report.lost_bodies:
         # A process that began to write meanwhile can look like damage, but not twice.
         report = inspect_store(store, thorough=True, untouched=True)
     if report.problems:
@@ -81,10 +84,13 @@ def history_findings(store: HistoryStore) -> Iterator[Finding]:
         message = f"layout {report.layout}; the next command brings it to {STORE_VERSION}"
         yield Finding("history", "integrity", WARN, message, "memcli runs list")
     else:
-        bodies = f"{report.bodies} bodies ({human_bytes(report.body_bytes)}) as promised"
+        bodies = f"{report.bodies} bodies ({human_bytes(report.body_bytes)})"
+        bodies += "" if report.lost_bodies else " as promised"
         counts = f"{report.runs} runs, {report.cases} cases in {report.projects} projects"
         sound = f"layout {report.layout}, {counts}, every page sound, {bodies}"
         yield Finding("history", "integrity", OK, sound)
+    if report.lost_bodies:
+        yield Finding("history", "bodies", BROKEN, "; ".join(report.lost_bodies), REMOVE_BODIES)
     if report.backups:
         names = ", ".join(report.backups)
         yield Finding("history", "backups", OK, f"made before migrations: {names}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import struct
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ MAGIC = b"SQLite format 3\x00"
 BACKUP_PATTERN = "local.db.backup-*"
 
 # SQLite's own texts, for Python 3.10 has no error codes on its exceptions.
+LITTLE_SPACE = 64 * 1024
 BUSY = ("database is locked", "database table is locked", "locking protocol")
 READ_ONLY = ("readonly database",)
 FULL = ("database or disk is full",)
@@ -167,7 +169,7 @@ def fault_of(path: Path, error: sqlite3.Error) -> MemcliError | None:
             f"the history in {path} cannot be written: it or its directory is read-only",
             "Give yourself the right to write there, or set MEMCLI_HOME to another directory.",
         )
-    if says(FULL):
+    if says(FULL) or (says(UNREACHABLE) and _is_nearly_full(path)):
         return Failure(
             "history_write_failed",
             f"the history in {path} cannot be written: the disk is full",
@@ -182,3 +184,11 @@ def fault_of(path: Path, error: sqlite3.Error) -> MemcliError | None:
     if says(CORRUPT):
         return damaged(path, f"is damaged: {text}")
     return None
+
+
+def _is_nearly_full(path: Path) -> bool:
+    """A full disk gives an I/O error where SQLite cannot make its shared memory."""
+    try:
+        return shutil.disk_usage(path.parent).free < LITTLE_SPACE
+    except OSError:
+        return False

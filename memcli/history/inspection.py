@@ -36,8 +36,9 @@ SELECT (SELECT count(*) FROM projects) AS projects,
 class StoreReport:
     """The state of the store; ``layout`` is ``None`` where there is none yet.
 
-    ``problems`` are sentences, empty for a sound store. ``bytes`` is the
-    database file, ``body_bytes`` the sum of all bodies it names.
+    ``problems`` are sentences, empty for a sound store; ``lost_bodies`` are as
+    many about bodies that are missing or damaged. ``bytes`` is the database file,
+    ``body_bytes`` the sum of all bodies it names.
     """
 
     path: Path
@@ -50,6 +51,7 @@ class StoreReport:
     body_bytes: int
     backups: tuple[str, ...]
     problems: tuple[str, ...]
+    lost_bodies: tuple[str, ...] = ()
 
 
 def inspect_store(
@@ -66,6 +68,7 @@ def inspect_store(
         ("projects", "runs", "cases", "bodies", "body_bytes"), 0
     )
     problems: list[str] = []
+    lost_bodies: list[str] = []
     try:
         with _untouched(store) if untouched else store.reading() as connection:
             layout = None if connection is None else user_version(connection)
@@ -73,7 +76,7 @@ def inspect_store(
                 numbers = dict(connection.execute(COUNTS).fetchone())
                 if thorough:
                     problems += _faults(connection)
-                    problems += _missing_bodies(connection, store.blobs)
+                    lost_bodies = _missing_bodies(connection, store.blobs)
                     # Of one moment: what is being written meanwhile is not damaged.
                     with snapshot(connection):
                         problems += damaged_records(connection)
@@ -86,6 +89,7 @@ def inspect_store(
         bytes=store.path.stat().st_size if store.path.exists() else 0,
         backups=tuple(path.name for path in backup_copies(store.home)),
         problems=tuple(problems),
+        lost_bodies=tuple(lost_bodies),
         **numbers,
     )
 

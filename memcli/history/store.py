@@ -164,6 +164,8 @@ class HistoryStore:
     def _connect(self, mode: Literal["ro", "rw"], *, immutable: bool = False) -> sqlite3.Connection:
         connection = connect(self.path, mode, self.lock_wait_seconds, immutable=immutable)
         connection.row_factory = sqlite3.Row
+        # Text that is none any more is damage to its row, which a digest tells: not to the store.
+        connection.text_factory = _readable
         return connection
 
     def _connect_to_write(self) -> sqlite3.Connection:
@@ -189,3 +191,7 @@ class HistoryStore:
             connection.close()
             raise
         return connection
+
+
+def _readable(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

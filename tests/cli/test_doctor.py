@@ -221,7 +221,8 @@ def test_a_damaged_history_and_a_missing_body_are_broken(bench: Bench) -> None:
     body = next(path for path in (bench.store.blobs.blobs).glob("*/*") if path.is_file())
     body.unlink()
     found = broken(bench)
-    assert str(body) in found["history/integrity"]["message"]
+    assert str(body) in found["history/bodies"]["message"]
+    assert "`memcli activate` writes back" in found["history/bodies"]["repair"]
     bench.store.path.write_bytes(b"SQLite format 3\0" + b"damage" * 500)
     assert "Nothing was overwritten" in broken(bench)["history/integrity"]["repair"]
 

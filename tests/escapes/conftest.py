@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,19 +32,33 @@ class Asked:
         return words
 
 
-@pytest.fixture(scope="session")
-def one_model(bundled_embedder: GgufEmbedder) -> Iterator[None]:
-    """Commands of this process share the loaded model, and leave it loaded."""
+@contextmanager
+def sharing(bundled_embedder: GgufEmbedder) -> Iterator[None]:
+    """Commands of this process share the loaded model, and leave it loaded; until the block ends.
+
+    A test of another folder must not meet the patch.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("memcli.models.model_shelf.load_embedder", lambda *_: bundled_embedder)
         patch.setattr(ModelShelf, "close", lambda _: None)
         yield
 
 
+@pytest.fixture(autouse=True)
+def one_model(bundled_embedder: GgufEmbedder) -> Iterator[None]:
+    """Every test of this folder shares the loaded model."""
+    with sharing(bundled_embedder):
+        yield
+
+
 @pytest.fixture(scope="session")
-def asked(one_model: None, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def asked(bundled_embedder: GgufEmbedder, tmp_path_factory: pytest.TempPathFactory) -> Asked:
     """Only read; ``own_ground`` is for what changes it."""
-    ground = Ground(tmp_path_factory.mktemp("hostile"))
+    with sharing(bundled_embedder):
+        return _asked(Ground(tmp_path_factory.mktemp("hostile")))
+
+
+def _asked(ground: Ground) -> Asked:
     write_notes(ground.root)
     break_profiles(ground.config)
     ground.must("index", "build", "--keep")

@@ -181,3 +181,19 @@ def test_an_index_that_lost_its_entries_hides_no_run_and_deletes_no_source_of_a_
     assert detail.corpus_is_complete
     for resource in detail.resources:
         store.blobs.read(resource.body_sha256)
+
+
+@pytest.mark.parametrize("column", ["models", "query", "status", "project_id", "lexical"])
+def test_text_that_is_none_any_more_damages_its_run_alone(
+    store: HistoryStore, record: Record, column: str
+) -> None:
+    damaged, other = record(numbered_corpus(3)), record(numbered_corpus(3))
+    change(
+        store,
+        f"UPDATE retrieval_runs SET {column} = CAST(x'7bff80' AS TEXT) WHERE run_id = ?",
+        damaged,
+    )
+    assert [run.run_id for run in list_runs(store, project_id=None)] == [other]
+    assert list_damaged_runs(store) == [damaged]
+    delete_run(store, damaged, project_id="harbor")
+    assert list_damaged_runs(store) == []
