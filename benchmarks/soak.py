@@ -40,7 +40,7 @@ class Part:
 
 
 PARTS = {
-    "kills": Part("kill_points", 400, 12, "SIGKILL at points of eight operations"),
+    "kills": Part("kill_points", 400, 12, "SIGKILL at points of nine operations"),
     "disk": Part("write_faults", 400, 12, "a full disk and I/O errors at every write"),
     "load": Part("mixed_load", 60, 2, "16 processes on one store; the count is in seconds"),
     "input": Part("hostile_input", 100_000, 15, "hostile input for seven readers"),
