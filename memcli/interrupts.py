@@ -43,13 +43,18 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
             if number not in _postponed:
                 _postponed.add(number)
                 # Not `threading`, whose locks a handler must not take.
-                _thread.start_new_thread(_once_more, (signal.Signals(number),))
+                main = _thread.get_ident()
+                _thread.start_new_thread(_once_more, (signal.Signals(number), main))
             return
         within = within.f_back
     raise KeyboardInterrupt
 
 
-def _once_more(number: signal.Signals) -> None:
+def _once_more(number: signal.Signals, main: int) -> None:
     time.sleep(_PAUSE_SECONDS)
     _postponed.discard(number)
-    _thread.interrupt_main(number)
+    if hasattr(signal, "pthread_kill"):
+        # A signal of its own ends a wait that the main thread is in by now.
+        signal.pthread_kill(main, number)
+    else:
+        _thread.interrupt_main(number)
