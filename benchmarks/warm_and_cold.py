@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -83,8 +84,11 @@ def startup() -> bool:
     good = True
     for option in ("--version", "--help"):
         ours, bare = alternated(
-            lambda option=option: subprocess.run(  # type: ignore[misc]  # binds this option
-                [sys.executable, "-m", "memcli", option], stdout=subprocess.DEVNULL, check=True
+            partial(
+                subprocess.run,
+                [sys.executable, "-m", "memcli", option],
+                stdout=subprocess.DEVNULL,
+                check=True,
             ),
             lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
             21,

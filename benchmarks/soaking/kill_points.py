@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-
-from soaking.fault_layer import KILLS, Call, compiled
-from soaking.promises import Expected, broken_promises, expected
+from soaking.fault_layer import KILLS, Call
+from soaking.promises import Expected, broken_promises
+from soaking.sweep import at_points, over_operations, struck
 from soaking.tally import Fault, Plan, Tally
-from soaking.trials import Stage, make_stages, shares, spread
-from soaking.warm_program import WarmProgram
+from soaking.trials import Stage
 
 PROMISE = "killed at any moment: nothing half done, nothing lost, nothing left behind"
 KILLED = -9
@@ -17,26 +15,16 @@ _TEARABLE = ("write", "pwrite", "writev", "pwritev", "sendfile", "copy_file_rang
 
 def soak(plan: Plan) -> Tally:
     """Kill each operation at its share of ``plan.count`` points, evenly spread over it."""
-    tally = Tally(PROMISE, plan.count)
-    with WarmProgram(keep_models=True) as program:
-        stages = make_stages(plan.folder, compiled(plan.folder), program)
-        for stage, share in zip(stages, shares(plan.count), strict=True):
-            kill(tally, plan, stage, expected(stage), share)
-    return tally
+    return over_operations(plan, PROMISE, kill)
 
 
 def kill(tally: Tally, plan: Plan, stage: Stage, it: Expected, count: int) -> None:
     """Kill one operation ``count`` times."""
-    name = stage.operation.name
-    generator = plan.generator("kills", name)
-    points = spread(len(stage.calls), count, generator)
-    first = generator.randrange(len(KILLS))
-    for turn, at in enumerate(points):
-        if plan.is_over:
-            break
-        kill_once(tally, stage, it, _mode(stage.calls[at - 1], first + turn), at)
-    tried = len(set(points[: tally.tried[name]]))
-    tally.figures[f"points of {name}"] = f"{tried} of {len(stage.calls)}"
+
+    def once(at: int, turn: int) -> None:
+        kill_once(tally, stage, it, _mode(stage.calls[at - 1], turn), at)
+
+    at_points(tally, plan, stage, "kills", count, once)
 
 
 def _mode(call: Call, turn: int) -> str:
@@ -47,13 +35,9 @@ def _mode(call: Call, turn: int) -> str:
 
 def kill_once(tally: Tally, stage: Stage, it: Expected, mode: str, at: int) -> None:
     """One trial: the operation dies at its file change ``at``."""
-    stage.set()
     name = stage.operation.name
     trial = f"{name}, {mode} {stage.calls[at - 1]}"
-    try:
-        ended = stage.go_wrong(mode, at)
-    except subprocess.TimeoutExpired as error:
-        tally.add(name, fault=Fault("hang", trial, str(error)))
+    if (ended := struck(tally, stage, trial, mode, at)) is None:
         return
     if ended.status not in (KILLED, 0):
         tally.add(name, fault=Fault("not killed", trial, ended.err.decode()))

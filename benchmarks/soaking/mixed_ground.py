@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,15 +66,7 @@ class Shared(Ground):
         if self.program is not None:
             variables = {**self.environ, **(environ or {})}
             return self.program.run(self.root, variables, *arguments, given=given)
-        done = subprocess.run(
-            [sys.executable, "-m", "memcli", *arguments],
-            input=given,
-            capture_output=True,
-            env={**self.environ, **(environ or {})},
-            cwd=self.root,
-            timeout=seconds,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return Ground.memcli(self, *arguments, given=given, environ=environ, seconds=seconds)
 
 
 def note_of(number: int, version: int) -> str:

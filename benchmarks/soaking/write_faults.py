@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 
 import orjson
 
-from soaking.fault_layer import FAULTS, compiled
+from soaking.fault_layer import FAULTS
 from soaking.ground import Ended
-from soaking.promises import Expected, Problem, broken_promises, expected
+from soaking.promises import Expected, Problem, broken_promises
+from soaking.sweep import at_points, over_operations, struck
 from soaking.tally import Fault, Plan, Tally
-from soaking.trials import Stage, make_stages, shares, spread
-from soaking.warm_program import WarmProgram
+from soaking.trials import Stage
 
 PROMISE = "a full disk or I/O errors at any write: a clear end, nothing half done, nothing lost"
 # A disk that is full is no damage, and no fault of the program's.
@@ -21,39 +20,25 @@ _WRONG_CODES = ("internal_error", "index_damaged", "store_damaged")
 
 def soak(plan: Plan) -> Tally:
     """Let each operation meet its share of ``plan.count`` faults, evenly spread over it."""
-    tally = Tally(PROMISE, plan.count)
-    with WarmProgram(keep_models=True) as program:
-        stages = make_stages(plan.folder, compiled(plan.folder), program)
-        for stage, share in zip(stages, shares(plan.count), strict=True):
-            fail(tally, plan, stage, expected(stage), share)
-    return tally
+    return over_operations(plan, PROMISE, fail)
 
 
 def fail(tally: Tally, plan: Plan, stage: Stage, it: Expected, count: int) -> None:
     """Let one operation meet ``count`` faults."""
-    name = stage.operation.name
-    generator = plan.generator("disk", name)
-    points = spread(len(stage.calls), count, generator)
-    first = generator.randrange(len(FAULTS))
-    for turn, at in enumerate(points):
-        if plan.is_over:
-            break
+
+    def once(at: int, turn: int) -> None:
         # The number of points may be a multiple of the number of modes.
-        mode = FAULTS[(first + turn + turn // len(stage.calls)) % len(FAULTS)]
+        mode = FAULTS[(turn + turn // len(stage.calls)) % len(FAULTS)]
         fail_once(tally, stage, it, mode, at)
-    tried = len(set(points[: tally.tried[name]]))
-    tally.figures[f"points of {name}"] = f"{tried} of {len(stage.calls)}"
+
+    at_points(tally, plan, stage, "disk", count, once)
 
 
 def fail_once(tally: Tally, stage: Stage, it: Expected, mode: str, at: int) -> None:
     """One trial: ``mode`` strikes at the operation's file change ``at``."""
-    stage.set()
     name = stage.operation.name
     trial = f"{name}, {mode} at {stage.calls[at - 1]}"
-    try:
-        ended = stage.go_wrong(mode, at)
-    except subprocess.TimeoutExpired as error:
-        tally.add(name, fault=Fault("hang", trial, str(error)))
+    if (ended := struck(tally, stage, trial, mode, at)) is None:
         return
     problems = [*_unclear_end(ended), *broken_promises(stage, it, ended)]
     tally.add(name, ended.code or ("done" if not ended.status else "no code"))

@@ -57,7 +57,8 @@ def _root(ctx: typer.Context, **given: Any) -> None:
     ctx.obj.enter(GlobalValues(**given))
 
 
-_root.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # read by typer
+# What typer reads through `inspect`; functions are typed without it.
+vars(_root)["__signature__"] = inspect.Signature(
     [
         inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
         *global_parameters(),

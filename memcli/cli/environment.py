@@ -116,9 +116,11 @@ def _nothing() -> BinaryIO:
 
 
 def _is_terminal(stream: object) -> bool:
+    """``stream`` is ``None`` where the caller closed it before the program began."""
+    isatty = getattr(stream, "isatty", None)
     try:
-        return bool(stream.isatty())  # type: ignore[attr-defined]  # None when closed
-    except (AttributeError, ValueError):
+        return bool(isatty and isatty())
+    except ValueError:  # closed since
         return False
 
 

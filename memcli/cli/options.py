@@ -177,7 +177,8 @@ def with_global_options(function: Callable[..., None]) -> Callable[..., None]:
     context = inspect.Parameter(
         "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
     )
-    run.__signature__ = inspect.Signature([context, *kept, *added])  # type: ignore[attr-defined]  # read by typer
+    # What typer reads through `inspect`; functions are typed without it.
+    vars(run)["__signature__"] = inspect.Signature([context, *kept, *added])
     run.__annotations__ = {
         parameter.name: parameter.annotation for parameter in [context, *kept, *added]
     }

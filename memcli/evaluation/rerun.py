@@ -41,7 +41,8 @@ TIMED_STAGES = STAGES_OF["b4_reranked"]
 class RerunPlan:
     """What the Cases are asked under.
 
-    ``folder`` is empty and for this rerun alone. Each query is asked once to
+    ``folder`` is for this rerun alone; it may hold an index without revisions, whose
+    vectors are used then. Each query is asked once to
     warm up and then ``rounds`` times for the times; the answers of all rounds
     are the same. ``clock`` gives monotonic seconds.
     """
@@ -117,16 +118,16 @@ def _ask_all(
     done: int,
     total: int,
 ) -> list[_Asked]:
-    """Index one frozen corpus and ask its Cases."""
+    """Index one frozen corpus, beside those before it, and ask its Cases."""
     memory = frozen_memory(corpus, source.body)
-    storage = IndexStorage(plan.folder / corpus.corpus_hash[:16])
+    storage = IndexStorage(plan.folder)
     build_index(
         storage,
         lambda known_headings: memory,
         plan.embedder,
         now=plan.now,
         clock=plan.clock,
-        new_revision_id=lambda: "rerun",
+        new_revision_id=lambda: corpus.corpus_hash[:32],
         progress=lambda step: plan.progress(f"index: {step.stage}", step.done, step.total),
     )
     asked = []

@@ -67,17 +67,14 @@ def _head_finding(head: RevisionInfo | None, ready: bool) -> Finding:
 def history_findings(store: HistoryStore) -> Iterator[Finding]:
     """The central store: its layout, every page, every reference and every body."""
     report = inspect_store(store, thorough=True, untouched=True)
-    if report.problems or report.lost_bodies:
+    if report.problems:
         # A process that began to write meanwhile can look like damage, but not twice.
         report = inspect_store(store, thorough=True, untouched=True)
-    if report.problems:
-        if report.layout is not None:
-            repair = damaged(store.path, "is damaged").hint
-        elif any("knows up to" in problem for problem in report.problems):
-            repair = UPGRADE
-        else:
-            repair = damaged(store.path, "is damaged").hint
-        yield Finding("history", "integrity", BROKEN, "; ".join(report.problems), repair)
+    problems = [each for each in report.problems if each not in report.lost_bodies]
+    if problems:
+        is_newer = report.layout is None and any("knows up to" in each for each in problems)
+        repair = UPGRADE if is_newer else damaged(store.path, "is damaged").hint
+        yield Finding("history", "integrity", BROKEN, "; ".join(problems), repair)
     elif report.layout is None:
         yield Finding("history", "integrity", OK, f"nothing is recorded yet ({store.path})")
     elif report.layout < STORE_VERSION:

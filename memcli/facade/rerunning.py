@@ -17,6 +17,8 @@ from memcli.evaluation.report import report_document
 from memcli.evaluation.rerun import RerunPlan, rerun_document
 from memcli.evaluation.stored_set import stored_set
 from memcli.facade.case_views import CaseSource, ReportView
+from memcli.index.seeding import seed_index
+from memcli.index.storage import IndexStorage
 from memcli.models.loaded_model import never
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def _rerun(
     around = memcli.surroundings
     embedder = memcli.shelf.configured_embedder()
     with tempfile.TemporaryDirectory(prefix="memcli-rerun-") as folder:
+        if memcli.storage.database.exists():
+            seed_index(IndexStorage(Path(folder)), memcli.storage)
         return rerun_document(
             cases,
             RerunPlan(

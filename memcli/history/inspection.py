@@ -36,9 +36,9 @@ SELECT (SELECT count(*) FROM projects) AS projects,
 class StoreReport:
     """The state of the store; ``layout`` is ``None`` where there is none yet.
 
-    ``problems`` are sentences, empty for a sound store; ``lost_bodies`` are as
-    many about bodies that are missing or damaged. ``bytes`` is the database file,
-    ``body_bytes`` the sum of all bodies it names.
+    ``problems`` are sentences, empty for a sound store; ``lost_bodies`` are those
+    of them about bodies that are missing or damaged. ``bytes`` is the database
+    file, ``body_bytes`` the sum of all bodies it names.
     """
 
     path: Path
@@ -88,7 +88,7 @@ def inspect_store(
         layout=layout,
         bytes=store.path.stat().st_size if store.path.exists() else 0,
         backups=tuple(path.name for path in backup_copies(store.home)),
-        problems=tuple(problems),
+        problems=(*problems, *lost_bodies),
         lost_bodies=tuple(lost_bodies),
         **numbers,
     )

@@ -27,6 +27,8 @@ _INDEX = (
     "SELECT id, sz FROM search_units_fts_docsize ORDER BY id",
 )
 _KEPT = "SELECT fts_content, fts_index FROM search_heads WHERE slot = 1"
+# How often the table is read beside other writers before they have to wait for it.
+_READINGS = 3
 _KEEP = "UPDATE search_heads SET fts_content = ?, fts_index = ? WHERE slot = 1"
 
 
@@ -63,7 +65,7 @@ def hold(connection: sqlite3.Connection) -> bool:
     try:
         with snapshot(connection):
             kept = connection.execute(_KEPT).fetchone()
-            return kept is not None and kept == (_of_content(connection), _of_index(connection))
+            return kept is not None and kept == _digests(connection)
     except sqlite3.Error as error:
         if not is_damage(error):
             raise
@@ -75,11 +77,30 @@ def note(connection: sqlite3.Connection) -> None:
 
     Not part of the swap: FTS5 writes the last of its rows when that commits.
     Who dies in between leaves none, and the next build makes the table anew.
+    The table is read outside the write lock, for which others wait; inside it
+    only where they went on writing meanwhile.
     """
     if connection.execute(_KEPT).fetchone() != (None, None):
         return
+    for _ in range(_READINGS):
+        with snapshot(connection):
+            version, digests = _version(connection), _digests(connection)
+        with transaction(connection):
+            if _version(connection) == version:
+                connection.execute(_KEEP, digests)
+                return
     with transaction(connection):
-        connection.execute(_KEEP, (_of_content(connection), _of_index(connection)))
+        connection.execute(_KEEP, _digests(connection))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Another number after every commit of another connection."""
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
+
+
+def _digests(connection: sqlite3.Connection) -> tuple[bytes, bytes]:
+    return _of_content(connection), _of_index(connection)
 
 
 def _of_content(connection: sqlite3.Connection) -> bytes:

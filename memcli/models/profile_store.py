@@ -12,14 +12,22 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from memcli.configuration.options import PROFILE_NAME, looks_like_path
 from memcli.configuration.toml_editing import toml_text
 from memcli.configuration.toml_tables import checked_table, invalid, read_toml, refuse_unknown
 from memcli.errors import Failure, InvalidInput, MemcliError, shown
 from memcli.locations import private_directory, write_private
-from memcli.models.profile import BUNDLED_EMBEDDER, LATE_INTERACTION, ModelProfile, Relevance
+from memcli.models.profile import (
+    BUNDLED_EMBEDDER,
+    LATE_INTERACTION,
+    ModelProfile,
+    PairForm,
+    Pooling,
+    Relevance,
+    Role,
+)
 
 RESERVED_NAMES = frozenset({BUNDLED_EMBEDDER.name, LATE_INTERACTION})
 SUFFIX = ".toml"
@@ -147,15 +155,16 @@ def _parsed(path: Path, name: str) -> StoredProfile:
     digest = _text(path, table, "sha256")
     if not _DIGEST.fullmatch(digest):
         raise invalid(path, "sha256 must be 64 lower-case hexadecimal digits")
+    # `_text` has held what is cast here against the choices of the type.
     profile = ModelProfile(
         name=name,
-        role=role,  # type: ignore[arg-type]  # _text has checked the choices
+        role=cast(Role, role),
         file=Path(file),
         sha256=digest,
-        pooling=_text(path, table, "pooling"),  # type: ignore[arg-type]  # as above
+        pooling=cast(Pooling, _text(path, table, "pooling")),
         query_prefix=_text(path, table, "query_prefix", ""),
         passage_prefix=_text(path, table, "passage_prefix", ""),
-        pair_form=_text(path, table, "pair_form", "file"),  # type: ignore[arg-type]  # as above
+        pair_form=cast(PairForm, _text(path, table, "pair_form", "file")),
         max_tokens=_whole(path, table, "max_tokens"),
         relevance=_relevance(path, table, "relevance") or Relevance(0.0, 1.0, 0.0),
         late_interaction=_relevance(path, table, "late_interaction"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 from conftest_types import Run
 
 
-def paths(document: dict) -> list[str]:  # type: ignore[type-arg]  # JSON
+def paths(document: dict[str, Any]) -> list[str]:
     return [each["path"] for each in document["fragments"]]
 
 

@@ -79,7 +79,15 @@ def test_a_changed_note_is_not_what_a_rerun_searches(labelled: tuple[Run, Path])
     run, root = labelled
     (root / "docs/rollback.md").write_text("# Other\n\nNothing about that any more.\n")
     assert run("index", "build").status == 0
+    run_id = run("activate", "who carries the pager", "--json").document["run_id"]
+    case_id = run("case", "create", run_id, "--json").document["created"][0]["case"]["case_id"]
+    done = run("case", "resolve", case_id, "--expected-version", "1", "--evidence", "rank:1")
+    assert done.status == 0, done.err
     document = run("rerun", "--rounds", "1", "--json").document
+    assert document["cases"] == 4, "of two corpora"
+    assert document["variants"]["b4_reranked"] | {"warm_p50_us": 0, "warm_p95_us": 0} == {
+        **document["recorded"]["b4_reranked"], "warm_p50_us": 0, "warm_p95_us": 0,
+    }  # fmt: skip
     assert document["variants"]["b4_reranked"]["ndcg_at_10"] == 1.0
 
 

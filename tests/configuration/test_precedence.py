@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memcli.configuration import OPTIONS, Configuration, Limits
+from memcli.configuration.options import Option
 from memcli.errors import InvalidInput
 
 Resolve = Callable[..., Configuration]
@@ -54,11 +55,11 @@ def test_without_any_file_the_defaults_of_the_design_hold(resolve: Resolve) -> N
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
 def test_every_option_takes_the_highest_place_that_names_it(
-    option: object, resolve: Resolve, project_file: Path, user_file: Path
+    option: Option, resolve: Resolve, project_file: Path, user_file: Path
 ) -> None:
     """F16: no option is ignored in one of the places, and the origin is told."""
-    key = option.key  # type: ignore[attr-defined]  # an Option
-    variable, flag = option.environment, option.flag  # type: ignore[attr-defined]
+    key = option.key
+    variable, flag = option.environment, option.flag
     toml, text, value = OTHERS[key]
     user_file.write_text(as_toml(key, toml))
     found = resolve()

@@ -22,11 +22,12 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from model_server import serving  # noqa: E402
-from tiny_gguf import write_tiny_bert  # noqa: E402
+# A program of its own: its folder has to be on the path before these can be found.
+from model_server import serving  # noqa: E402 - see above
+from tiny_gguf import write_tiny_bert  # noqa: E402 - see above
 
-from memcli.cli.environment import Environment  # noqa: E402
-from memcli.cli.ladder import run  # noqa: E402
+from memcli.cli.environment import Environment  # noqa: E402 - see above
+from memcli.cli.ladder import run  # noqa: E402 - see above
 
 NOTES = {
     "a.md": "# Deploys\n\nRoll back a bad deploy with shipctl.\n",

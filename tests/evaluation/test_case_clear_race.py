@@ -24,7 +24,7 @@ from memcli.history.store import HistoryStore
 Worker = Callable[..., "subprocess.Popen[str]"]
 
 
-def run_together(*workers: subprocess.Popen[str]) -> list[dict[str, object]]:
+def run_together(*workers: subprocess.Popen[str]) -> list[dict[str, list[str]]]:
     for worker in workers:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n", worker.communicate()
@@ -46,7 +46,7 @@ def test_clearing_while_cases_are_created_never_takes_a_body_that_a_case_needs(
     record_run(store)
     creators = [case_worker("record-and-create", store.home, 12) for _ in range(2)]
     answers = run_together(*creators, case_worker("clear", store.home, 40))
-    made = [case_id for answer in answers for case_id in answer.get("made", [])]  # type: ignore[attr-defined] # the worker prints a list
+    made = [case_id for answer in answers for case_id in answer.get("made", [])]
     cases = list_cases(store, project_id=PROJECT)
     assert sorted(case.case_id for case in cases) == sorted(made)
     assert made

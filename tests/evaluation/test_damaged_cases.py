@@ -57,9 +57,11 @@ def test_a_changed_case_is_refused_by_all_that_would_use_it(
         resolve_case(
             store, case_id, project_id=PROJECT, expected_version=version, none_matched=True
         )
-    with pytest.raises(NotReady, match="not what was confirmed"):  # noqa: SIM117
-        with stored_set(store, project_id=None) as cases:
-            report_document(cases)
+    with (
+        pytest.raises(NotReady, match="not what was confirmed"),
+        stored_set(store, project_id=None) as cases,
+    ):
+        report_document(cases)
     run_id = delete_case(store, case_id, project_id=PROJECT).run_id
     assert create_case(store, run_id, project_id=PROJECT).status == "draft"
     assert list_damaged_cases(store) == []

@@ -50,9 +50,9 @@ def traces(draw: st.DrawFn) -> tuple[list[RecordedCandidate], list[EvidenceItem]
 
 
 def measured(directory: Path, variant: str) -> dict[tuple[str, str], float]:
-    read_qrels, read_run = ir_measures.read_trec_qrels, ir_measures.read_trec_run
-    qrels = list(read_qrels(str(directory / "qrels.txt")))  # type: ignore[no-untyped-call] # no types
-    run = list(read_run(str(directory / run_file(variant))))  # type: ignore[no-untyped-call] # either
+    untyped: Any = ir_measures
+    qrels = list(untyped.read_trec_qrels(str(directory / "qrels.txt")))
+    run = list(untyped.read_trec_run(str(directory / run_file(variant))))
     names = {measure: name for name, measure in MEASURES.items()}
     return {
         (one.query_id, names[one.measure]): one.value

@@ -60,7 +60,7 @@ def watch() -> None:
         connection.set_trace_callback(trace_statement)
         return connection
 
-    setattr(sqlite3, "connect", connect_and_trace)  # noqa: B010 - mypy forbids the assignment
+    vars(sqlite3)["connect"] = connect_and_trace
     sys.addaudithook(watch_files)
 
 

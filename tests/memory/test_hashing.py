@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from memcli.memory.synthesis import effective_memory
 Write = Callable[..., Path]
 Memory = Callable[[], EffectiveMemory]
 
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "resource_id": "i",
     "scope": Scope.PROJECT,
     "kind": "note",
@@ -36,17 +37,17 @@ def test_the_canonical_forms_are_fixed() -> None:
         '"scope":"project","title":"标题"}'
     )
     expected = hashlib.sha256(document.encode()).hexdigest()
-    assert resource_hash(**FIELDS) == expected  # type: ignore[arg-type]  # a table of fields
+    assert resource_hash(**FIELDS) == expected
     listed = hashlib.sha256(f'[["i","{expected}"]]'.encode()).hexdigest()
     assert effective_hash([("i", expected)]) == listed
     assert body_sha256("é\n") == hashlib.sha256(b"\xc3\xa9\n").hexdigest()
 
 
 def test_every_field_of_a_resource_enters_its_hash() -> None:
-    hashes = {resource_hash(**FIELDS)}  # type: ignore[arg-type]  # a table of fields
+    hashes = {resource_hash(**FIELDS)}
     for name in FIELDS:
         value = Scope.LOCAL if name == "scope" else "other"
-        hashes.add(resource_hash(**{**FIELDS, name: value}))  # type: ignore[arg-type]
+        hashes.add(resource_hash(**{**FIELDS, name: value}))
     assert len(hashes) == len(FIELDS) + 1
 
 

@@ -14,6 +14,7 @@ import pytest
 from memcli.errors import Failure, InvalidInput
 from memcli.memory.identity import (
     Identity,
+    ProjectRegistry,
     read_project_id,
     resolve_identity,
     settle_identity,
@@ -62,11 +63,13 @@ def new_id() -> Callable[[], str]:
     return lambda: f"new-{next(numbers)}"
 
 
-def settle(root: Path, registry: object, new_id: Callable[[], str], **more: str) -> Identity:
+def settle(
+    root: Path, registry: ProjectRegistry | None, new_id: Callable[[], str], **more: str
+) -> Identity:
     return settle_identity(
         root,
         configured_id=more.get("configured_id"),
-        registry=registry,  # type: ignore[arg-type]  # any of the registries above
+        registry=registry,
         new_id=new_id,
     )
 

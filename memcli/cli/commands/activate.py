@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memcli.cli.model_options import GpuOption, RerankerOption, ThreadsOption, model_settings
 from memcli.cli.options import Invocation
 from memcli.errors import Failure, InvalidInput, MemcliError
 
@@ -82,14 +84,9 @@ def command(
         str | None,
         typer.Option(help="Profile or .gguf for --build. [env: MEMCLI_EMBEDDER]"),
     ] = None,
-    reranker: Annotated[
-        str | None,
-        typer.Option(help="late_interaction, a profile or a .gguf. [env: MEMCLI_RERANKER]"),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    reranker: RerankerOption = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     if (query is None) == (queries is None):
         raise InvalidInput(
@@ -111,13 +108,8 @@ def command(
             "Ask one query for those.",
         )
     memcli = invocation.open(
-        **{
-            "models.embedder": embedder,
-            "models.reranker": reranker,
-            "models.threads": threads,
-            "models.gpu": gpu,
-            "history.record": False if no_record else None,
-        }
+        **model_settings(embedder=embedder, reranker=reranker, threads=threads, gpu=gpu),
+        **{"history.record": False if no_record else None},
     )
     with memcli:
         if build:
@@ -286,4 +278,4 @@ def _query_lines(invocation: Invocation, source: str) -> Iterator[tuple[int, Cal
     )
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield number, lambda line=line: parsed(line)  # type: ignore[misc]  # binds this line
+            yield number, partial(parsed, line)

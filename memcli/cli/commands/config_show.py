@@ -13,35 +13,26 @@ nothing outside the project unless your config.toml trusts it.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
+from memcli.cli.model_options import (
+    EmbedderOption,
+    GpuOption,
+    RerankerOption,
+    ThreadsOption,
+    model_settings,
+)
 from memcli.cli.options import Invocation
 
 
 def command(
     invocation: Invocation,
-    embedder: Annotated[
-        str | None, typer.Option(help="Profile or .gguf file. [env: MEMCLI_EMBEDDER]")
-    ] = None,
-    reranker: Annotated[
-        str | None,
-        typer.Option(help="late_interaction, a profile or a .gguf. [env: MEMCLI_RERANKER]"),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    embedder: EmbedderOption = None,
+    reranker: RerankerOption = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     from memcli.cli.safe_text import safe_message
 
-    flags = {
-        "models.embedder": embedder,
-        "models.reranker": reranker,
-        "models.threads": threads,
-        "models.gpu": gpu,
-    }
+    flags = model_settings(embedder=embedder, reranker=reranker, threads=threads, gpu=gpu)
     with invocation.open(**flags) as memcli:
         view = memcli.configuration_view()
     display = invocation.display

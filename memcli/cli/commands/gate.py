@@ -25,6 +25,13 @@ from typing import Annotated
 import typer
 
 from memcli.cli.case_source import case_source
+from memcli.cli.model_options import (
+    EmbedderOption,
+    GpuOption,
+    RerankerOption,
+    ThreadsOption,
+    model_settings,
+)
 from memcli.cli.options import Invocation
 from memcli.errors import GateFailed, InvalidInput
 
@@ -47,17 +54,10 @@ def command(
     rounds: Annotated[
         int, typer.Option(min=1, max=1000, help="How often each query is timed.")
     ] = 1,
-    embedder: Annotated[
-        str | None, typer.Option(help="Profile or .gguf file. [env: MEMCLI_EMBEDDER]")
-    ] = None,
-    reranker: Annotated[
-        str | None,
-        typer.Option(help="late_interaction, a profile or a .gguf. [env: MEMCLI_RERANKER]"),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    embedder: EmbedderOption = None,
+    reranker: RerankerOption = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     from memcli.facade import read_rules
 
@@ -68,12 +68,7 @@ def command(
         )
     rules = read_rules(require)
     source = case_source(invocation.environment, cases or (), all_projects)
-    flags = {
-        "models.embedder": embedder,
-        "models.reranker": reranker,
-        "models.threads": threads,
-        "models.gpu": gpu,
-    }
+    flags = model_settings(embedder=embedder, reranker=reranker, threads=threads, gpu=gpu)
     with invocation.open(**flags) as memcli, display.progress() as progress:
         document = memcli.gate_evaluation_set(
             source, rules, recorded=recorded, rounds=rounds, progress=progress

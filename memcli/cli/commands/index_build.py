@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memcli.cli.model_options import EmbedderOption, GpuOption, ThreadsOption, model_settings
 from memcli.cli.options import Invocation
 
 if TYPE_CHECKING:
@@ -38,18 +39,14 @@ def command(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and build again as files change.")
     ] = False,
-    embedder: Annotated[
-        str | None, typer.Option(help="Profile or .gguf file. [env: MEMCLI_EMBEDDER]")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    embedder: EmbedderOption = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     from memcli.cli.build_text import print_summary
 
     display = invocation.display
-    flags = {"models.embedder": embedder, "models.threads": threads, "models.gpu": gpu}
+    flags = model_settings(embedder=embedder, threads=threads, gpu=gpu)
 
     def build(first: bool) -> BuildReport:
         with display.progress() as report:

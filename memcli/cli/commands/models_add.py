@@ -20,6 +20,7 @@ from typing import Annotated
 
 import typer
 
+from memcli.cli.model_options import GpuOption, ThreadsOption, model_settings
 from memcli.cli.options import Invocation
 from memcli.cli.role_option import Role
 
@@ -65,14 +66,12 @@ def command(
     copy: Annotated[
         bool, typer.Option("--copy", help="Keep a copy with memcli's own data.")
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     from memcli.cli.model_text import CHECKING, may_replace, open_anywhere, print_added
 
-    flags = {"models.threads": threads, "models.gpu": gpu}
+    flags = model_settings(threads=threads, gpu=gpu)
     with open_anywhere(invocation, **flags) as memcli:
         replace = may_replace(invocation, memcli, name)
         if invocation.environment.stderr_is_terminal:

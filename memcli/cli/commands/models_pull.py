@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+from memcli.cli.model_options import GpuOption, ThreadsOption, model_settings
 from memcli.cli.options import Invocation
 
 BYTES_IN_MB = 1_000_000
@@ -35,10 +36,8 @@ def command(
     offline: Annotated[
         bool, typer.Option("--offline", help="Never connect. [env: MEMCLI_OFFLINE]")
     ] = False,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     from memcli.cli.model_text import CHECKING, may_replace, open_anywhere, print_added
     from memcli.facade.status import human_bytes
@@ -49,7 +48,7 @@ def command(
         amount = human_bytes(size) if size is not None else "of unknown size"
         display.message(f"downloading {name} ({amount})")
 
-    with open_anywhere(invocation, **{"models.threads": threads, "models.gpu": gpu}) as memcli:
+    with open_anywhere(invocation, **model_settings(threads=threads, gpu=gpu)) as memcli:
         by_hand = memcli.is_added_by_hand(name)
         replace = by_hand and may_replace(invocation, memcli, name)
         with display.progress() as report:

@@ -15,22 +15,21 @@ from typing import Annotated
 
 import typer
 
+from memcli.cli.model_options import GpuOption, ThreadsOption, model_settings
 from memcli.cli.options import Invocation
 
 
 def command(
     invocation: Invocation,
     name: Annotated[str | None, typer.Argument(help="Only this model.")] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     from memcli.cli.model_text import open_anywhere
     from memcli.cli.safe_text import safe_line
 
     display = invocation.display
-    with open_anywhere(invocation, **{"models.threads": threads, "models.gpu": gpu}) as memcli:
+    with open_anywhere(invocation, **model_settings(threads=threads, gpu=gpu)) as memcli:
         found = memcli.verify_models(name)
     if display.json:
         display.document(found.document())

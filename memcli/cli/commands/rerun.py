@@ -21,6 +21,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memcli.cli.case_source import case_source
+from memcli.cli.model_options import (
+    EmbedderOption,
+    GpuOption,
+    RerankerOption,
+    ThreadsOption,
+    model_settings,
+)
 from memcli.cli.options import Invocation
 from memcli.errors import InvalidInput
 
@@ -41,17 +48,10 @@ def command(
         int, typer.Option(min=1, max=1000, help="How often each query is timed.")
     ] = 3,
     csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write it as CSV.")] = None,
-    embedder: Annotated[
-        str | None, typer.Option(help="Profile or .gguf file. [env: MEMCLI_EMBEDDER]")
-    ] = None,
-    reranker: Annotated[
-        str | None,
-        typer.Option(help="late_interaction, a profile or a .gguf. [env: MEMCLI_RERANKER]"),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads; 0: the machine's. [env: MEMCLI_THREADS]")
-    ] = None,
-    gpu: Annotated[str | None, typer.Option(help="auto, off or require. [env: MEMCLI_GPU]")] = None,
+    embedder: EmbedderOption = None,
+    reranker: RerankerOption = None,
+    threads: ThreadsOption = None,
+    gpu: GpuOption = None,
 ) -> None:
     display, environment = invocation.display, invocation.environment
     if csv == "-" and display.json:
@@ -59,12 +59,7 @@ def command(
     if csv == "":
         raise InvalidInput("usage", "--csv needs the name of a file, or -")
     source = case_source(environment, cases or (), all_projects)
-    flags = {
-        "models.embedder": embedder,
-        "models.reranker": reranker,
-        "models.threads": threads,
-        "models.gpu": gpu,
-    }
+    flags = model_settings(embedder=embedder, reranker=reranker, threads=threads, gpu=gpu)
     with invocation.open(**flags) as memcli, display.progress() as progress:
         view = memcli.rerun_evaluation_set(source, rounds=rounds, progress=progress)
     if csv is not None and csv != "-":

@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from memcli.cli.model_options import RerankerOption, model_settings
 from memcli.cli.options import Invocation
 
 
@@ -22,14 +23,11 @@ def command(
     invocation: Invocation,
     query: Annotated[str, typer.Argument(help="The question.")],
     path: Annotated[str, typer.Argument(help="The note: its path, file or resource id.")],
-    reranker: Annotated[
-        str | None,
-        typer.Option(help="late_interaction, a profile or a .gguf. [env: MEMCLI_RERANKER]"),
-    ] = None,
+    reranker: RerankerOption = None,
 ) -> None:
     from memcli.cli.story_text import story_lines
 
-    with invocation.open(**{"models.reranker": reranker}) as memcli:
+    with invocation.open(**model_settings(reranker=reranker)) as memcli:
         story = memcli.explain_note(query, path)
     if invocation.display.json:
         invocation.display.document(story.document())
